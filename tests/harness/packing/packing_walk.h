@@ -29,4 +29,8 @@ struct walk {
  * do items of fewer than least_bytes.  Changes *walk. */
 bool walk_holds(struct walk *walk, bool is_plain, uint64_t least_bytes);
 
+/* Of bins: shorter ones first, of equally long ones the higher first, as docs/certificate.md has
+ * it. */
+int packing_compare_spans(const void *a, const void *b);
+
 #endif

@@ -86,65 +86,35 @@ static size_t read_brackets(const char *marked, char *text, bool *is_size)
     return length;
 }
 
-/* Another letter in the place of each one is wrong, and it is a number or a word that is lacking.
- */
-TEST(each_letter_of_a_text_is_looked_at)
-{
-    for (size_t i = 0; i < RIGHT_TEXT_COUNT; i++) {
-        char text[TEXT_BYTES_MAX];
-        bool is_size[TEXT_BYTES_MAX];
-        const size_t length = read_brackets(right_texts[i].text, text, is_size);
-        const struct answer whole = ask(text, right_texts[i].expected);
-        ck_assert_msg(whole.is_right, "'%s': %s", text, whole.reason);
-        for (size_t k = 0; k < length; k++) {
-            const char was = text[k];
-            text[k] = '#';
-            const struct answer answer = ask(text, right_texts[i].expected);
-            ck_assert_msg(!answer.is_right, "'%s' is said to be right", text);
-            ck_assert_msg(strcmp(answer.lacking, is_size[k] ? "numbers" : "words") == 0,
-                          "'%s': %s, %s", text, answer.lacking, answer.reason);
-            text[k] = was;
-        }
-    }
-}
-
-TEST(each_letter_of_a_text_is_needed)
-{
-    for (size_t i = 0; i < RIGHT_TEXT_COUNT; i++) {
-        char text[TEXT_BYTES_MAX];
-        bool is_size[TEXT_BYTES_MAX];
-        const size_t length = read_brackets(right_texts[i].text, text, is_size);
-        for (size_t k = 0; k < length; k++) {
-            char shorter[TEXT_BYTES_MAX];
-            (void)snprintf(shorter, sizeof shorter, "%.*s%s", (int)k, text, text + k + 1);
-            ck_assert_msg(!ask(shorter, right_texts[i].expected).is_right,
-                          "'%s' is said to be right", shorter);
-        }
-    }
-}
-
 /* Where the optional end begins, what comes before it is a whole text of its own. */
 static bool is_whole_without(const char *rest)
 {
     return strncmp(rest, " Due to", 7) == 0 || strncmp(rest, "; (", 3) == 0;
 }
 
-TEST(a_text_that_is_cut_off_or_goes_on_is_wrong)
+/* Another letter in the place of each one is wrong, and it is a number or a word that is lacking;
+ * so is the text without it, and what is cut off there. */
+TEST(each_letter_of_a_text_is_looked_at_and_needed, .to = RIGHT_TEXT_COUNT)
 {
-    for (size_t i = 0; i < RIGHT_TEXT_COUNT; i++) {
-        char text[TEXT_BYTES_MAX];
-        bool is_size[TEXT_BYTES_MAX];
-        const size_t length = read_brackets(right_texts[i].text, text, is_size);
-        for (size_t k = 0; k < length; k++) {
-            char cut[TEXT_BYTES_MAX];
-            (void)snprintf(cut, sizeof cut, "%.*s", (int)k, text);
-            ck_assert_msg(ask(cut, right_texts[i].expected).is_right == is_whole_without(text + k),
-                          "'%s'", cut);
-        }
-        (void)snprintf(text + length, sizeof text - length, " ");
-        ck_assert_msg(!ask(text, right_texts[i].expected).is_right, "'%s' is said to be right",
-                      text);
+    const struct message_expected *expected = right_texts[_i].expected;
+    char text[TEXT_BYTES_MAX], other[TEXT_BYTES_MAX];
+    bool is_size[TEXT_BYTES_MAX];
+    const size_t length = read_brackets(right_texts[_i].text, text, is_size);
+    const struct answer whole = ask(text, expected);
+    ck_assert_msg(whole.is_right, "'%s': %s", text, whole.reason);
+    for (size_t k = 0; k < length; k++) {
+        (void)snprintf(other, sizeof other, "%.*s#%s", (int)k, text, text + k + 1);
+        const struct answer answer = ask(other, expected);
+        ck_assert_msg(!answer.is_right, "'%s' is said to be right", other);
+        ck_assert_msg(strcmp(answer.lacking, is_size[k] ? "numbers" : "words") == 0, "'%s': %s, %s",
+                      other, answer.lacking, answer.reason);
+        (void)snprintf(other, sizeof other, "%.*s%s", (int)k, text, text + k + 1);
+        ck_assert_msg(!ask(other, expected).is_right, "'%s' is said to be right", other);
+        (void)snprintf(other, sizeof other, "%.*s", (int)k, text);
+        ck_assert_msg(ask(other, expected).is_right == is_whole_without(text + k), "'%s'", other);
     }
+    (void)snprintf(other, sizeof other, "%.*s ", (int)length, text);
+    ck_assert_msg(!ask(other, expected).is_right, "'%s' is said to be right", other);
 }
 
 /* --- whole texts --- */
