@@ -7,6 +7,7 @@
 #include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void read_list(const char *text, struct setup *setup, struct op_list *ops)
@@ -24,6 +25,21 @@ void read_list(const char *text, struct setup *setup, struct op_list *ops)
     ck_assert_msg(ops_file_parse(whole.bytes, whole.length, setup, ops, &error) == OPS_FILE_OK,
                   "line %zu: %s", error.line, error.reason);
     writing_deinit(&whole);
+}
+
+char *list_text(const struct setup *setup, const struct op_list *ops, const char *comment)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    ck_assert_ptr_nonnull(stream);
+    if (ops == NULL) {
+        ops_file_print_head(stream, setup);
+    } else {
+        ops_file_print(stream, setup, ops, comment);
+    }
+    ck_assert_int_eq(fclose(stream), 0);
+    return text;
 }
 
 void show_ops(const struct op_list *ops)

@@ -8,6 +8,8 @@
 /* The setup and the ops of a text, whose first line may be left out; the caller deinitialises the
  * list. */
 void read_list(const char *text, struct setup *setup, struct op_list *ops);
+/* What is printed of them, behind a comment; ops NULL: of the head alone.  The caller frees it. */
+char *list_text(const struct setup *setup, const struct op_list *ops, const char *comment);
 /* Its ops, a line each (tests/helpers/shown.h). */
 void show_ops(const struct op_list *ops);
 

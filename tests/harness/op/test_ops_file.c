@@ -14,16 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static char *print_ops(const struct setup *setup, const struct op_list *list, size_t *length)
-{
-    char *text = NULL;
-    FILE *stream = open_memstream(&text, length);
-    ck_assert_ptr_nonnull(stream);
-    ops_file_print(stream, setup, list, "a comment\nof two lines");
-    fclose(stream);
-    return text;
-}
-
 /* An op with every field that its kind has drawn, and no other. */
 static struct op draw_op(struct random *random, uint32_t number)
 {
@@ -94,9 +84,7 @@ TEST(text_to_ops_to_text_is_the_identity, .to = 5)
         const struct op op = draw_op(&random, i);
         op_list_append(&list, &op);
     }
-    size_t length = 0;
-    size_t again_length = 0;
-    char *text = print_ops(&setup, &list, &length);
+    char *text = list_text(&setup, &list, "a comment\nof two lines");
     read_list(text, &again_setup, &again_list);
     ck_assert_uint_eq(again_list.count, list.count);
     ck_assert(again_setup.has_rounding == setup.has_rounding);
@@ -104,7 +92,7 @@ TEST(text_to_ops_to_text_is_the_identity, .to = 5)
     for (size_t i = 0; i < list.count; i++) {
         ck_assert(op_equal(&list.ops[i], &again_list.ops[i]));
     }
-    char *again = print_ops(&again_setup, &again_list, &again_length);
+    char *again = list_text(&again_setup, &again_list, "a comment\nof two lines");
     ck_assert_str_eq(text, again);
     free(text);
     free(again);
@@ -172,12 +160,11 @@ TEST(a_target_that_can_be_named_comes_back, .to = sizeof named_targets / sizeof 
     struct setup setup, again;
     struct op_list list;
     struct ops_file_error error;
-    size_t length = 0;
     setup_init(&setup);
     op_list_init(&list);
     (void)snprintf(setup.target, sizeof setup.target, "%s", named_targets[_i].target);
-    char *text = print_ops(&setup, &list, &length);
-    const bool is_same = ops_file_parse(text, length, &again, &list, &error) == OPS_FILE_OK &&
+    char *text = list_text(&setup, &list, NULL);
+    const bool is_same = ops_file_parse(text, strlen(text), &again, &list, &error) == OPS_FILE_OK &&
                          strcmp(again.target, named_targets[_i].target) == 0;
     ck_assert_int_eq(is_same, named_targets[_i].can_be_named);
     ck_assert_int_eq(ops_file_can_name(named_targets[_i].target), named_targets[_i].can_be_named);

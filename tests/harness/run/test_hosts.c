@@ -3,7 +3,6 @@
 #include "harness/device/collectives.h"
 #include "harness/device/device.h"
 #include "harness/device/timeline.h"
-#include "harness/op/ops_file.h"
 #include "targets/targets.h"
 #include "tests/helpers/lists.h"
 #include "tests/helpers/shown.h"
@@ -190,8 +189,6 @@ TEST(who_waits_in_vain_is_noted)
 
 TEST(the_head_comes_back_as_it_was)
 {
-    char *text = NULL;
-    size_t length = 0;
     read_list("hosts 64\nclocks own\nclock 3 ahead=3ms drift=-40\n"
               "clock 63 ahead=0s drift=7\ncollective_bound never\n"
               "group 1 0-31 \"data 0\"\ngroup 700 1,3,5-7,63 \"pipe 1\"\n\n0: report\n",
@@ -200,9 +197,7 @@ TEST(the_head_comes_back_as_it_was)
     ck_assert_uint_eq(setup_members(&setup, 2), UINT64_MAX);
     ck_assert_uint_eq(setup_members(&setup, 700), 0xEA | UINT64_C(1) << 63);
     ck_assert_uint_eq(setup_collective_bound_ns(&setup), DELAY_NEVER);
-    FILE *stream = open_memstream(&text, &length);
-    ops_file_print_head(stream, &setup);
-    fclose(stream);
+    char *text = list_text(&setup, NULL, NULL);
     show("%s", text);
     free(text);
     op_list_deinit(&list);

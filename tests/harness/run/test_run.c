@@ -41,18 +41,10 @@ static void check_replay(const char *target, const struct setup *setup, const st
 /* Through the text and back: every op is the same in every byte. */
 static void check_text(const char *target, const struct trial *first)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&text, &length);
-    ck_assert_ptr_nonnull(stream);
-    ops_file_print(stream, &first->setup, &first->ops, NULL);
-    ck_assert_int_eq(fclose(stream), 0);
     struct setup setup;
     struct op_list ops;
-    struct ops_file_error error = {0};
-    op_list_init(&ops);
-    ck_assert_msg(ops_file_parse(text, length, &setup, &ops, &error) == OPS_FILE_OK, "%zu:%zu: %s",
-                  error.line, error.column, error.reason);
+    char *text = list_text(&first->setup, &first->ops, NULL);
+    read_list(text, &setup, &ops);
     ck_assert_uint_eq(ops.count, first->ops.count);
     for (size_t i = 0; i < ops.count; i++) {
         char line[OP_TEXT_BYTES];
