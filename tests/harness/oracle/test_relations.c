@@ -36,35 +36,24 @@ static enum verdict_kind contradict(const struct oom *oom)
     return kind == VERDICT_JUSTIFIED ? VERDICT_PREMATURE : VERDICT_JUSTIFIED;
 }
 
-/* Each is right but for what it should not look at. */
-static enum verdict_kind read_names(void *context, const struct oom *oom, uint64_t nodes_max)
-{
-    (void)context;
-    (void)nodes_max;
-    return oom->blocks[0].op < 1000 ? exhaustive_judge(oom) : contradict(oom);
-}
+/* A judge is right but for what it should not look at: names, granules, places, or how much is
+ * asked. */
+struct flaw {
+    enum { NAMES, SIZES, PLACES, REQUESTS } kind;
+    uint64_t usual_bytes; /* of a request */
+};
 
-static enum verdict_kind read_sizes(void *context, const struct oom *oom, uint64_t nodes_max)
+static enum verdict_kind judge_with_flaw(void *context, const struct oom *oom, uint64_t nodes_max)
 {
-    (void)context;
+    const struct flaw *flaw = context;
+    const bool is_usual[] = {
+        [NAMES] =
+            oom->blocks[0]
+                .op<1000, [SIZES] = oom->granule_bytes == G, [PLACES] = oom->blocks[0].size_bytes>
+                    oom->granule_bytes,
+        [REQUESTS] = oom->request.size_bytes == flaw->usual_bytes || oom->granule_bytes != G};
     (void)nodes_max;
-    return oom->granule_bytes == G ? exhaustive_judge(oom) : contradict(oom);
-}
-
-static enum verdict_kind read_places(void *context, const struct oom *oom, uint64_t nodes_max)
-{
-    (void)context;
-    (void)nodes_max;
-    const bool is_tall = oom->blocks[0].size_bytes > oom->granule_bytes;
-    return is_tall ? exhaustive_judge(oom) : contradict(oom);
-}
-
-static enum verdict_kind grant_large(void *context, const struct oom *oom, uint64_t nodes_max)
-{
-    const uint64_t *usual_bytes = context;
-    (void)nodes_max;
-    const bool is_usual = oom->request.size_bytes == *usual_bytes || oom->granule_bytes != G;
-    return is_usual ? exhaustive_judge(oom) : contradict(oom);
+    return is_usual[flaw->kind] ? exhaustive_judge(oom) : contradict(oom);
 }
 
 static enum verdict_kind know_nothing(void *context, const struct oom *oom, uint64_t nodes_max)
@@ -103,37 +92,32 @@ static enum relation find_broken(const char *drawing, uint64_t size_bytes,
 
 EVERY_TEST(.timeout_s = 120);
 
-static uint64_t usual_sizes[] = {4 * G, 2 * G};
-static const struct {
-    uint64_t size;
-    struct relation_judge judge;
-    enum relation broken;
-} judges[] = {{4, {NULL, read_names}, RELATION_RENAMED},
-              {2, {NULL, read_names}, RELATION_RENAMED},
-              {4, {NULL, read_sizes}, RELATION_DOUBLED},
-              {2, {NULL, read_sizes}, RELATION_DOUBLED},
-              {4, {NULL, read_places}, RELATION_PERMUTED},
-              {2, {NULL, read_places}, RELATION_PERMUTED},
-              {4, {&usual_sizes[0], grant_large}, RELATION_RESIZED},
-              {2, {&usual_sizes[1], grant_large}, RELATION_RESIZED},
-              {2, {NULL, know_nothing}, RELATION_NONE}};
+static const enum relation broken_by[] = {RELATION_RENAMED, RELATION_DOUBLED, RELATION_PERMUTED,
+                                          RELATION_RESIZED};
 
-TEST(a_judge_that_breaks_a_relation_is_found_out, .to = sizeof judges / sizeof judges[0],
-     .teardown = end_relations)
+TEST(a_judge_that_breaks_a_relation_is_found_out, .to = 8, .teardown = end_relations)
 {
-    ck_assert_int_eq(find_broken("hh.m..hm.", judges[_i].size * G, &judges[_i].judge),
-                     judges[_i].broken);
+    const uint64_t bytes = (_i % 2 == 0 ? 4 : 2) * G;
+    struct flaw flaw = {_i / 2, bytes};
+    ck_assert_int_eq(
+        find_broken("hh.m..hm.", bytes, &(struct relation_judge){&flaw, judge_with_flaw}),
+        broken_by[flaw.kind]);
 }
 
 TEST(an_unknown_verdict_contradicts_nothing, .teardown = end_relations)
 {
+    struct flaw places = {.kind = PLACES};
+    ck_assert_int_eq(find_broken("hh.m..hm.", 2 * G, &(struct relation_judge){NULL, know_nothing}),
+                     RELATION_NONE);
+    relations_deinit(&relations);
+    relations = (struct relations){0};
     uint32_t asked_count = 9;
     enum verdict_kind answer = VERDICT_NONE;
     const struct oom like = {.defrag = DEFRAG_REPACK, .request = {.size_bytes = 2 * G}};
     small_oom_draw(&small, &like, "hh.m..hm.");
     const struct verdict unknown = {.kind = VERDICT_UNKNOWN, .nodes_max = NODES_MAX};
     ck_assert_int_eq(relations_find_broken(&relations, &small.oom, &unknown,
-                                           &(struct relation_judge){NULL, read_places},
+                                           &(struct relation_judge){&places, judge_with_flaw},
                                            &asked_count, &answer),
                      RELATION_NONE);
     ck_assert_uint_eq(asked_count, 0);

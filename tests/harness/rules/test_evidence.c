@@ -1,10 +1,12 @@
 /* What becomes of a broken rule: which of several is told, what it is called, and what of the op
  * stays known besides. */
+#include "harness/model/model.h"
 #include "harness/rules/private/families.h"
 #include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -197,6 +199,53 @@ TEST(no_more_is_told_once_so_many_mechanisms_were)
         ck_assert(round == 0 || judge_was_told(&judge, RULE_COUNTERS, "one more"));
         ck_assert(round == 0 || judge_was_told(&judge, RULE_REPORT, "0"));
         ck_assert_uint_eq(judge.told.count, JUDGE_TOLD_COUNT_MAX);
+    }
+}
+
+/* --- rows --- */
+
+TEST(rules_of_one_judge_share_it_and_the_first_broken_one_stays)
+{
+    const struct rule_evidence evidence = {.judge = &judge};
+    judge.asked = RULE_WRONG_EVICTION;
+    ck_assert(!evidence_break(&evidence, RULE_BUSY_EVICTED, "program %d", 3));
+    ck_assert(!evidence_break(&evidence, RULE_WRONG_EVICTION, "later"));
+    ck_assert_int_eq(said.kind, VERDICT_BROKEN);
+    ck_assert_int_eq(said.rule, RULE_BUSY_EVICTED);
+    ck_assert_str_eq(said.reason, "program 3");
+}
+
+/* Otherwise the totals would miss an out-of-memory. */
+TEST(a_rule_that_breaks_beside_an_out_of_memory_leaves_its_verdict)
+{
+    static const enum verdict_kind kinds[] = {VERDICT_JUSTIFIED, VERDICT_UNKNOWN, VERDICT_NONE};
+    for (size_t i = 0; i < 3; i++) {
+        begin_judge();
+        said = (struct verdict){.kind = kinds[i], .op = 5};
+        ck_assert(!break_rule(RULE_BUSY_EVICTED, NULL));
+        ck_assert_int_eq(said.kind, VERDICT_BROKEN);
+        ck_assert_int_eq(judge.hides_oom, kinds[i] != VERDICT_NONE);
+        ck_assert_int_eq(judge.oom_verdict.kind, kinds[i]);
+    }
+}
+
+/* Ends the process, for the row names another judge. */
+TEST(a_rule_is_broken_by_the_judge_of_its_row_alone, .signal = SIGABRT)
+{
+    judge.asked = RULE_OVERLAP;
+    (void)evidence_break(&(const struct rule_evidence){.judge = &judge}, RULE_OUTSIDE, "elsewhere");
+}
+
+TEST(a_call_alone_and_calls_that_overlap_have_one_judge_of_evictions, .teardown = snap_rest)
+{
+    for (int overlapping = 0; overlapping < 2; overlapping++) {
+        begin_judge();
+        judge.is_overlapping = overlapping != 0;
+        const struct rule_evidence evidence = {
+            .judge = &judge, .op = 7, .slot = SLOT_NONE, .may_evict = true};
+        ck_assert(!rule_judge(RULE_WRONG_EVICTION, &evidence));
+        ck_assert_int_eq(said.rule, RULE_WRONG_EVICTION);
+        show("%s\n", said.reason);
     }
 }
 
