@@ -52,14 +52,30 @@ static char *print_certificate(const struct oom *oom, const struct proof *proof,
 }
 
 /* Certificates by kind of proof. */
-struct collection {
+static struct collection {
     json_t *kept[PROOF_KIND_COUNT][KEPT_MAX];
     size_t kept_count[PROOF_KIND_COUNT];
     uint64_t count[PROOF_KIND_COUNT];
-};
+} collection;
 
-static void check_valid(struct collection *collection, struct oracle *oracle, const struct oom *oom,
-                        uint64_t nodes_max)
+static struct oracle *oracle;
+
+static void begin_oracle(void)
+{
+    oracle = oracle_create();
+}
+
+static void end_oracle(void)
+{
+    for (unsigned kind = 0; kind < PROOF_KIND_COUNT; kind++) {
+        for (size_t i = 0; i < collection.kept_count[kind]; i++) {
+            json_decref(collection.kept[kind][i]);
+        }
+    }
+    oracle_destroy(oracle);
+}
+
+static void check_valid(const struct oom *oom, uint64_t nodes_max)
 {
     char reason[CERTIFICATE_REASON_BYTES] = "";
     struct verdict verdict = {.op = 1};
@@ -73,15 +89,15 @@ static void check_valid(struct collection *collection, struct oracle *oracle, co
     const enum certificate_result result = certificate_check(text, length, reason);
     ck_assert_msg(result == CERTIFICATE_VALID, "%s by %s: %s\n%s", verdict_name(proof->claim),
                   proof_kind_name(proof->kind), reason, text);
-    collection->count[proof->kind]++;
-    size_t *kept_count = &collection->kept_count[proof->kind];
+    collection.count[proof->kind]++;
+    size_t *kept_count = &collection.kept_count[proof->kind];
     /* Of the plans, most of them should have steps to corrupt. */
     const bool is_plain = proof->kind == PROOF_PLAN && proof->plan.move_count < 2 &&
                           *kept_count >= KEPT_MAX / 4;
     if (*kept_count < KEPT_MAX && length <= KEPT_BYTES_MAX && !is_plain) {
         json_t *root = json_loadb(text, length, 0, NULL);
         ck_assert_ptr_nonnull(root);
-        collection->kept[proof->kind][(*kept_count)++] = root;
+        collection.kept[proof->kind][(*kept_count)++] = root;
     }
     free(text);
 }
@@ -106,57 +122,43 @@ static void make_unplaced(struct oom *oom, enum placement placement)
     }
 }
 
-static void collect_certificates(struct collection *collection, uint64_t seed, uint64_t part)
+static void collect_certificates(uint64_t seed, uint64_t part)
 {
     static const struct random_oom_wish wishes[] = {
         {.granules_max = 40, .block_count_max = 14, .has_alignments = true},
         {.granules_max = 60, .block_count_max = 14, .has_alignments = false},
     };
-    struct oracle *oracle = oracle_create();
     struct oom oom = {0};
     struct random random;
     random_init(&random, seed);
-    memset(collection, 0, sizeof *collection);
     for (uint64_t i = 0; i < SMALL_COUNT / part; i++) {
         random_oom_draw(&random, &wishes[i % 2], &oom);
-        check_valid(collection, oracle, &oom, BUDGET);
+        check_valid(&oom, BUDGET);
     }
     for (uint64_t i = 0; i < UNPLACED_COUNT / part; i++) {
         random_oom_draw(&random, &wishes[i % 2], &oom);
         oom.defrag = DEFRAG_NONE;
         make_unplaced(&oom, (enum placement)(i % 3));
-        check_valid(collection, oracle, &oom, BUDGET);
+        check_valid(&oom, BUDGET);
         oom.placement = PLACEMENT_RANGES;
         oom.header_bytes = 0;
     }
     for (uint64_t i = 0; i < TIGHT_COUNT / part; i++) {
         random_oom_draw_tight(&random, i % 3 == 0, &oom);
-        check_valid(collection, oracle, &oom, i % 8 == 0 ? BUDGET_SMALL : BUDGET);
+        check_valid(&oom, i % 8 == 0 ? BUDGET_SMALL : BUDGET);
     }
     for (uint64_t i = 0; i < ALIGNED_COUNT / part; i++) {
         random_oom_draw_aligned(&random, 8, &oom);
-        check_valid(collection, oracle, &oom, i % 2 == 0 ? BUDGET_TABLES : BUDGET);
+        check_valid(&oom, i % 2 == 0 ? BUDGET_TABLES : BUDGET);
     }
     oom_deinit(&oom);
-    oracle_destroy(oracle);
 }
 
-static void collection_deinit(struct collection *collection)
-{
-    for (unsigned kind = 0; kind < PROOF_KIND_COUNT; kind++) {
-        for (size_t i = 0; i < collection->kept_count[kind]; i++) {
-            json_decref(collection->kept[kind][i]);
-        }
-    }
-}
-
-static struct collection collection; /* large */
-
-EVERY_TEST(.timeout_s = 1800);
+EVERY_TEST(.timeout_s = 1800, .setup = begin_oracle, .teardown = end_oracle);
 
 TEST(every_kind_of_proof_occurs_and_is_valid)
 {
-    collect_certificates(&collection, 1, draws_period());
+    collect_certificates(1, draws_period());
     for (unsigned kind = PROOF_NONE + 1; kind < PROOF_KIND_COUNT; kind++) {
         const char *name = proof_kind_name((enum proof_kind)kind);
         if (kind == PROOF_ASSUMED) { /* of messages: test_assumed.c */
@@ -166,7 +168,6 @@ TEST(every_kind_of_proof_occurs_and_is_valid)
         ck_assert_msg(collection.count[kind] >= draws_count(10, 1), "%s occurred %" PRIu64 " times",
                       name, collection.count[kind]);
     }
-    collection_deinit(&collection);
 }
 
 /* --- reading --- */
@@ -537,7 +538,7 @@ struct tally {
     uint64_t valid;             /* and right */
 };
 
-static enum verdict_kind judge_oom(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max)
+static enum verdict_kind judge_oom(const struct oom *oom, uint64_t nodes_max)
 {
     struct verdict verdict = {0};
     oracle_judge(oracle, oom, nodes_max, &verdict);
@@ -545,7 +546,7 @@ static enum verdict_kind judge_oom(struct oracle *oracle, const struct oom *oom,
 }
 
 /* Whether the claim is right, and the plan, when there is one, can be carried out. */
-static bool is_right(struct oracle *oracle, const struct document *document, const char *text)
+static bool is_right(const struct document *document, const char *text)
 {
     char reason[PLAN_SIMULATOR_REASON_BYTES] = "";
     if (document->claim.kind == VERDICT_UNKNOWN) {
@@ -557,16 +558,16 @@ static bool is_right(struct oracle *oracle, const struct document *document, con
         const bool is_good = document->is_plan &&
                              (document->claim.oom.placement != PLACEMENT_RANGES ||
                               plan_simulate(&document->claim.oom, &document->plan, reason));
-        ck_assert_msg(!is_good || judge_oom(oracle, &document->claim.oom, 0) == VERDICT_PREMATURE,
+        ck_assert_msg(!is_good || judge_oom(&document->claim.oom, 0) == VERDICT_PREMATURE,
                       "the plan can be carried out, the oracle says no:\n%s", text);
         return is_good;
     }
-    return judge_oom(oracle, &document->claim.oom, 0) == VERDICT_JUSTIFIED;
+    return judge_oom(&document->claim.oom, 0) == VERDICT_JUSTIFIED;
 }
 
 /* A plan that the simulator accepts is valid: the checker is not stricter than the document. */
-static void check_refuted(struct oracle *oracle, const struct document *document, const char *text,
-                          const char *said, struct tally *tally)
+static void check_refuted(const struct document *document, const char *text, const char *said,
+                          struct tally *tally)
 {
     char reason[PLAN_SIMULATOR_REASON_BYTES] = "";
     if (document->claim.kind == VERDICT_PREMATURE && document->is_plan &&
@@ -574,13 +575,13 @@ static void check_refuted(struct oracle *oracle, const struct document *document
         ck_assert_msg(!plan_simulate(&document->claim.oom, &document->plan, reason),
                       "refuted (%s), but the plan is good:\n%s", said, text);
     }
-    const enum verdict_kind kind = judge_oom(oracle, &document->claim.oom, BUDGET_STATISTICS);
+    const enum verdict_kind kind = judge_oom(&document->claim.oom, BUDGET_STATISTICS);
     tally->refuted_right += kind == document->claim.kind;
     tally->refuted_undecided += kind != document->claim.kind && kind == VERDICT_UNKNOWN;
     tally->refuted_wrong += kind != document->claim.kind && kind != VERDICT_UNKNOWN;
 }
 
-static void check_corrupted(struct oracle *oracle, const json_t *root, struct tally *tally)
+static void check_corrupted(const json_t *root, struct tally *tally)
 {
     char reason[CERTIFICATE_REASON_BYTES] = "";
     struct document document;
@@ -590,10 +591,10 @@ static void check_corrupted(struct oracle *oracle, const json_t *root, struct ta
     const bool is_readable = document_read(root, text, &document);
     if (result == CERTIFICATE_VALID) {
         ck_assert_msg(is_readable, "valid, and not well formed:\n%s", text);
-        ck_assert_msg(is_right(oracle, &document, text), "valid, and wrong:\n%s", text);
+        ck_assert_msg(is_right(&document, text), "valid, and wrong:\n%s", text);
         tally->valid++;
     } else if (result == CERTIFICATE_REFUTED && is_readable) {
-        check_refuted(oracle, &document, text, reason, tally);
+        check_refuted(&document, text, reason, tally);
     } else {
         tally->malformed++;
     }
@@ -611,8 +612,7 @@ static json_t *any_certificate(struct random *random)
 }
 
 /* Draws certificates until one can be corrupted that way. */
-static void corrupt_one(struct random *random, struct oracle *oracle, enum way way,
-                        struct tally *tally)
+static void corrupt_one(struct random *random, enum way way, struct tally *tally)
 {
     bool is_changed = false;
     while (!is_changed) {
@@ -622,7 +622,7 @@ static void corrupt_one(struct random *random, struct oracle *oracle, enum way w
         is_changed = corrupt_document(random, way, changed, any_certificate(random)) &&
                      !json_equal(changed, before);
         if (is_changed) {
-            check_corrupted(oracle, changed, tally);
+            check_corrupted(changed, tally);
         }
         json_decref(changed);
     }
@@ -646,15 +646,14 @@ static uint64_t corrupted_count(void)
 
 TEST(a_corrupted_certificate_is_noticed_or_still_right)
 {
-    struct oracle *oracle = oracle_create();
     struct tally tallies[WAY_COUNT] = {{0}};
     struct random random;
     random_init(&random, 3);
-    collect_certificates(&collection, 2, BASE_PART);
+    collect_certificates(2, BASE_PART);
     const uint64_t count = corrupted_count();
     for (uint64_t i = 0; i < count; i++) {
         const enum way way = (enum way)(i % WAY_COUNT);
-        corrupt_one(&random, oracle, way, &tallies[way]);
+        corrupt_one(&random, way, &tallies[way]);
     }
     for (unsigned way = 0; way < WAY_COUNT; way++) {
         const struct tally *tally = &tallies[way];
@@ -665,8 +664,6 @@ TEST(a_corrupted_certificate_is_noticed_or_still_right)
         ck_assert_uint_gt(tally->refuted_wrong + tally->refuted_right + tally->malformed,
                           count / 100);
     }
-    collection_deinit(&collection);
-    oracle_destroy(oracle);
 }
 
 /* --- exact proofs --- */
@@ -732,7 +729,7 @@ TEST(a_number_that_is_not_right_and_a_log_that_goes_on_are_noticed)
 {
     uint64_t number_count = 0;
     uint64_t log_count = 0;
-    collect_certificates(&collection, 5, BASE_PART);
+    collect_certificates(5, BASE_PART);
     for (unsigned kind = 0; kind < PROOF_KIND_COUNT; kind++) {
         for (size_t i = 0; i < collection.kept_count[kind]; i++) {
             number_count += check_numbers_exact(collection.kept[kind][i]);
@@ -741,7 +738,6 @@ TEST(a_number_that_is_not_right_and_a_log_that_goes_on_are_noticed)
     }
     ck_assert_uint_gt(number_count, 50);
     ck_assert_uint_gt(log_count, 20);
-    collection_deinit(&collection);
 }
 
 /* --- forged proofs --- */
@@ -751,7 +747,6 @@ TEST(a_number_that_is_not_right_and_a_log_that_goes_on_are_noticed)
  * letter from what the checker lets pass. */
 struct forgery {
     struct random random;
-    struct oracle *oracle;
     struct oom oom;
     struct reach reach;
     json_t *root; /* the certificate that it is premature; then the forged one */
@@ -784,7 +779,7 @@ static void draw_premature(struct forgery *forgery, bool is_tight)
         } else {
             random_oom_draw(&forgery->random, &wanted, &forgery->oom);
         }
-        proof = oracle_prove(forgery->oracle, &forgery->oom, BUDGET, &verdict);
+        proof = oracle_prove(oracle, &forgery->oom, BUDGET, &verdict);
     }
     size_t length = 0;
     char *text = print_certificate(&forgery->oom, proof, &verdict, &length);
@@ -872,7 +867,7 @@ static void forge_log(struct forgery *forgery, bool is_plain)
 
 TEST(no_proof_can_be_forged_for_a_premature_out_of_memory)
 {
-    struct forgery forgery = {.oracle = oracle_create()};
+    struct forgery forgery = {.attempt_count = 0};
     char reason[CERTIFICATE_REASON_BYTES];
     const uint64_t count = draws_count(FORGED_COUNT, 1);
     random_init(&forgery.random, 4);
@@ -899,7 +894,6 @@ TEST(no_proof_can_be_forged_for_a_premature_out_of_memory)
            " letters that passed\n",
            forgery.attempt_count, forgery.letter_count);
     ck_assert_uint_gt(forgery.letter_count, count);
-    oracle_destroy(forgery.oracle);
     oom_deinit(&forgery.oom);
     reach_deinit(&forgery.reach);
     json_decref(forgery.root);

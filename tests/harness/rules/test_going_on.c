@@ -29,7 +29,8 @@ static void fill(void)
     ck_assert_uint_eq(findings.count, RUN_FINDING_COUNT_MAX);
 }
 
-TEST(a_full_list_takes_no_more_but_the_verdict_that_ended_the_run)
+/* And harm, however much was found before. */
+TEST(a_full_list_takes_no_more_but_the_verdict_that_ended_the_run, .to = 2)
 {
     fill();
     const struct verdict more = break_rule(RULE_REPORT, 90, "sums");
@@ -37,21 +38,15 @@ TEST(a_full_list_takes_no_more_but_the_verdict_that_ended_the_run)
     ck_assert_uint_eq(findings.count, RUN_FINDING_COUNT_MAX);
     ck_assert_ptr_null(run_findings_find(&findings, "report: sums"));
     const struct verdict last = break_rule(RULE_OVERLAP, 91, "answer");
-    run_findings_set(&findings, &last, &ops);
+    if (_i == 0) {
+        run_findings_set(&findings, &last, &ops);
+    } else {
+        run_findings_add(&findings, &last, &ops, "");
+    }
     ck_assert_uint_eq(findings.count, RUN_FINDING_COUNT_MAX);
     ck_assert_ptr_null(run_findings_find(&findings, "counters: 15"));
     ck_assert_ptr_nonnull(run_findings_find(&findings, "counters: 14"));
     ck_assert_uint_eq(run_findings_gravest(&findings)->verdict.op, 91);
-}
-
-TEST(harm_is_noted_however_much_was_found_before)
-{
-    fill();
-    const struct verdict harm = break_rule(RULE_OVERLAP, 91, "answer");
-    run_findings_add(&findings, &harm, &ops, "");
-    ck_assert_uint_eq(findings.count, RUN_FINDING_COUNT_MAX);
-    ck_assert_uint_eq(run_findings_gravest(&findings)->verdict.op, 91);
-    ck_assert_ptr_null(run_findings_find(&findings, "counters: 15"));
 }
 
 TEST(the_verdict_that_ended_the_run_takes_the_place_of_its_like)
