@@ -1,16 +1,12 @@
 /* Plans with one place for each block, painted granule by granule; the smallest one, against every
  * plan there is. */
 #include "harness/base/random.h"
-#include "measure/drawn_list.h"
 #include "measure/fixed_places.h"
 #include "measure/needs.h"
-#include "scenarios/scenarios.h"
-#include "targets/targets.h"
-#include "tests/helpers/lists.h"
 #include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
+#include "tests/measure/drawn.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { SMALL_COUNT = 7, SMALL_OPS = 9, SMALL_GRANULES = 32, CASE_COUNT = 150, GRANULE = 512 };
@@ -189,25 +185,13 @@ TEST(sizes_that_do_not_add_up_are_refused)
                LIVES_TOO_LARGE);
 }
 
-static const struct scenario *const drawn[] = {&scenario_fragmentation_storm,
-                                               &scenario_training_step, &scenario_queued_free_race,
-                                               &scenario_crowded, &scenario_slow_leak};
-enum { DRAWN_COUNT = sizeof drawn / sizeof *drawn };
-
 TEST(the_plan_of_a_drawn_list_holds_and_is_the_same_again, .to = DRAWN_COUNT)
 {
     const struct target_contract contract = {.granule_bytes = GRANULE};
-    struct setup setup;
     struct op_list ops;
     struct list_lives lives;
     struct fixed_places first, second, none;
-    char reason[RUN_REASON_BYTES];
-    setup_init(&setup);
-    (void)snprintf(setup.target, sizeof setup.target, "paged");
-    setup.capacity_bytes = UINT64_C(64) << 20;
-    setup.granule_bytes = GRANULE;
-    op_list_init(&ops);
-    ck_assert(drawn_list_make(&target_paged, drawn[_i], &setup, 2000, &ops, reason));
+    draw(_i, 0, 2000, &ops);
     ck_assert_int_eq(lives_take(&ops, ops.count, 0, &contract, OP_TAG_COUNT, &lives), LIVES_OK);
     const uint64_t packed = needs_find(&ops, ops.count, 0, &contract, OP_TAG_COUNT).packed.bytes;
     ck_assert_uint_eq(sum_peak(&lives, (uint32_t)ops.count), packed);

@@ -1,16 +1,10 @@
 /* Lists that ask the same of every target, and what they need. */
-#include "measure/drawn_list.h"
 #include "measure/judged.h"
 #include "measure/needs.h"
-#include "scenarios/scenarios.h"
-#include "targets/targets.h"
-#include "tests/helpers/lists.h"
 #include "tests/helpers/suite.h"
+#include "tests/measure/drawn.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-
-#define CAPACITY_BYTES (UINT64_C(64) << 20)
 
 TEST(the_peak_is_what_is_asked_for_and_not_freed)
 {
@@ -30,30 +24,11 @@ TEST(the_peak_is_what_is_asked_for_and_not_freed)
     op_list_deinit(&ops);
 }
 
-static void draw(const struct scenario *scenario, struct op_list *ops)
-{
-    struct setup setup;
-    char reason[RUN_REASON_BYTES];
-    setup_init(&setup);
-    (void)snprintf(setup.target, sizeof setup.target, "paged");
-    setup.capacity_bytes = CAPACITY_BYTES;
-    setup.granule_bytes = 512;
-    setup.seed = 1;
-    op_list_init(ops);
-    ck_assert_msg(drawn_list_make(&target_paged, scenario, &setup, 4000, ops, reason), "%s",
-                  reason);
-}
-
-static const struct scenario *const drawn[] = {&scenario_fragmentation_storm,
-                                               &scenario_training_step, &scenario_queued_free_race,
-                                               &scenario_crowded, &scenario_slow_leak};
-enum { DRAWN_COUNT = sizeof drawn / sizeof *drawn };
-
 TEST(a_drawn_list_is_the_same_each_time_and_names_only_what_it_has, .to = DRAWN_COUNT)
 {
     struct op_list first, second;
-    draw(drawn[_i], &first);
-    draw(drawn[_i], &second);
+    draw(_i, 1, 4000, &first);
+    draw(_i, 1, 4000, &second);
     ck_assert_uint_gt(first.count, 50);
     ck_assert_uint_eq(first.count, second.count);
     for (size_t i = 0; i < first.count; i++) {
@@ -76,7 +51,7 @@ TEST(a_drawn_list_fits_where_any_free_granules_will_do, .to = DRAWN_COUNT)
 {
     struct op_list ops;
     struct setup setup;
-    draw(drawn[_i], &ops);
+    draw(_i, 1, 4000, &ops);
     setup_init(&setup);
     setup.capacity_bytes = CAPACITY_BYTES;
     setup.granule_bytes = 512;

@@ -135,30 +135,18 @@ TEST(the_text_of_a_rounding_reads_back)
 
 TEST(what_is_wrong_with_a_text_is_named_with_its_place)
 {
-    static const char *const texts[] = {"",
-                                        "granul",
-                                        "  anything",
-                                        "clases=8",
-                                        "8",
-                                        "classes=",
-                                        "classes=eight",
-                                        "classes=0",
-                                        "classes=3",
-                                        "classes=7",
-                                        "classes=65",
-                                        "classes=8 smalest=4K",
-                                        "classes=8 smallest",
-                                        "classes=8 smallest=0",
-                                        "classes=8 smallest=2P",
-                                        "classes=8 smallest=4K smallest=4K",
-                                        "classes=8 overhead=x",
-                                        "granule smallest=4K",
-                                        "any overhead=4K"};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    /* A line each. */
+    const char *text = "\ngranul\n  anything\nclases=8\n8\nclasses=\nclasses=eight\nclasses=0\n"
+                       "classes=3\nclasses=7\nclasses=65\nclasses=8 smalest=4K\n"
+                       "classes=8 smallest\nclasses=8 smallest=0\nclasses=8 smallest=2P\n"
+                       "classes=8 smallest=4K smallest=4K\nclasses=8 overhead=x\n"
+                       "granule smallest=4K\nany overhead=4K\n";
+    for (size_t length = 0; *text != '\0'; text += length + 1) {
         struct target_rounding rounding = {.kind = ROUNDING_CLASSES, .steps = 4};
         struct rounding_error error = {0};
-        ck_assert(!rounding_parse(texts[i], strlen(texts[i]), &rounding, &error));
-        show("'%s' %zu: %s\n", texts[i], error.at, error.reason);
+        length = strcspn(text, "\n");
+        ck_assert(!rounding_parse(text, length, &rounding, &error));
+        show("'%.*s' %zu: %s\n", (int)length, text, error.at, error.reason);
         ck_assert_uint_eq(rounding.steps, 4);
     }
 }
