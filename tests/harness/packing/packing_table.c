@@ -1,7 +1,6 @@
-#include "tests/harness/packing/packing_table.h"
+#include "tests/harness/packing/packing_proof.h"
 
 #include "harness/base/check.h"
-#include "tests/harness/packing/packing_walk.h"
 
 #include <search.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "tests/harness/packing/packing_walk.h"
+#include "tests/harness/packing/packing_proof.h"
 
 #include <stdlib.h>
 #include <string.h>

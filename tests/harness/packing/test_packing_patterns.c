@@ -2,8 +2,8 @@
  * against choices that are counted otherwise. */
 #include "harness/base/random.h"
 #include "harness/oracle/packing/private/packing_search.h"
-#include "tests/harness/packing/packing_choices.h"
 #include "tests/harness/packing/packing_list.h"
+#include "tests/harness/packing/packing_proof.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
