@@ -1,6 +1,7 @@
 #include "fuzz/certificate_text.h"
 
 #include "harness/base/check.h"
+#include "harness/oracle/certificate.h"
 
 #include <ctype.h>
 #include <jansson.h>
@@ -201,6 +202,7 @@ void certificate_edit(struct edited_certificate *text, const uint8_t edit[CERTIF
 #define ALIGN_BYTES_MAX (UINT64_C(1) << 30)
 #define CAPACITY_BYTES_MAX (UINT64_C(1) << 50)
 #define SIZE_BYTES_MAX (UINT64_C(1) << 62)
+enum { HEADER_BYTES_MAX = 1 << 20 };
 
 /* The index of the word among the count words; false: it is none of them. */
 static bool find_index(const char *word, const char *const *known, unsigned count, unsigned *index)
@@ -245,6 +247,28 @@ static bool read_device(const json_t *root, struct oom *oom)
            oom->capacity_bytes % oom->granule_bytes == 0;
 }
 
+/* Both members are there or none, for what does not move. */
+static bool read_placement(const json_t *contract, struct oom *oom)
+{
+    static const char *const placements[] = {"ranges", "hidden", "pages"};
+    const char *word = NULL;
+    json_int_t header;
+    unsigned placement;
+    if (json_object_get(contract, "placement") == NULL) {
+        return json_object_get(contract, "header") == NULL;
+    }
+    if (json_unpack((json_t *)contract, "{s:s,s:I}", "placement", &word, "header", &header) != 0 ||
+        !find_index(word, placements, 3, &placement)) {
+        return false;
+    }
+    const bool has_ranges = placement == PLACEMENT_RANGES;
+    oom->placement = (enum placement)placement;
+    oom->header_bytes = (uint64_t)header;
+    return header >= 0 && header <= (has_ranges ? HEADER_BYTES_MAX : 0) &&
+           oom->header_bytes % oom->granule_bytes == 0 &&
+           ((has_ranges && header == 0) || oom->defrag == DEFRAG_NONE);
+}
+
 static bool read_contract(const json_t *root, struct oom *oom)
 {
     static const char *const defrags[] = {"none", "slide", "repack"};
@@ -266,7 +290,7 @@ static bool read_contract(const json_t *root, struct oom *oom)
     for (unsigned i = 0; i < FAULT_CALL_COUNT; i++) {
         oom->faults_fired |= refused[i] != 0 ? 1u << i : 0;
     }
-    return true;
+    return read_placement(json_object_get(root, "contract"), oom);
 }
 
 static bool read_request(const json_t *root, struct oom *oom)
@@ -331,10 +355,24 @@ static bool is_copy_refused(const struct oom *oom)
     return (oom->faults_fired & (1u << FAULT_COPY | 1u << FAULT_HOST_MEMORY)) != 0;
 }
 
+/* A block without an address is looked at as if it were alone. */
+static bool is_unplaced_in_range(const struct oom *oom, const struct oom_block *block)
+{
+    return block->address == 0 && block->align_bytes == oom->granule_bytes &&
+           block->size_bytes > 0 && block->size_bytes <= oom->capacity_bytes &&
+           block->size_bytes % oom->granule_bytes == 0 && is_stack(oom, block->stack_bytes) &&
+           (block->kind == BLOCK_PROGRAM ? oom->placement == PLACEMENT_PAGES
+                                         : block->stack_bytes == 0) &&
+           (block->state == BLOCK_DYING || block->freed_at_ns == 0);
+}
+
 /* A place and numbers that fit the device and the contract. */
 static bool is_block_in_range(const struct oom *oom, const struct oom_block *block,
                               uint64_t floor_bytes)
 {
+    if (oom->placement != PLACEMENT_RANGES) {
+        return is_unplaced_in_range(oom, block);
+    }
     const bool is_absent = oom_block_is_absent(block);
     const uint64_t address = is_absent ? 0 : block->address;
     return (is_absent ? oom->defrag == DEFRAG_REPACK && !is_copy_refused(oom)
@@ -425,8 +463,12 @@ static bool may_keep(const struct oom *oom)
 static bool is_state_possible(const struct oom *oom)
 {
     const struct oom_block *first = oom->blocks;
-    if (oom->block_count > 0 && !oom_block_is_absent(first) &&
+    const bool has_ranges = oom->placement == PLACEMENT_RANGES;
+    if (has_ranges && oom->block_count > 0 && !oom_block_is_absent(first) &&
         first->address < oom_reserved_bytes(oom)) {
+        return false;
+    }
+    if (oom->placement == PLACEMENT_HIDDEN && oom->request.class == REQUEST_PROGRAM) {
         return false;
     }
     if (oom->request.own_op == OP_NONE) {
@@ -469,7 +511,8 @@ static bool read_claim(const json_t *root, struct certificate_claim *claim)
         return false;
     }
     claim->kind = kinds[index];
-    return read_device(root, &claim->oom) && read_contract(root, &claim->oom) &&
+    return json_integer_value(json_object_get(root, "version")) == CERTIFICATE_VERSION &&
+           read_device(root, &claim->oom) && read_contract(root, &claim->oom) &&
            read_request(root, &claim->oom) && read_blocks(root, &claim->oom) &&
            is_state_possible(&claim->oom);
 }

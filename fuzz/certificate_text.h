@@ -23,8 +23,8 @@ struct edited_certificate {
 void certificate_edit(struct edited_certificate *text, const uint8_t edit[CERTIFICATE_EDIT_BYTES]);
 
 /* A certificate as the claim and the out-of-memory that it is about, so that the truth of the claim
- * can be judged anew. The proof is not read.  It is the third reader of docs/certificate.md beside
- * the checker and the tests. */
+ * can be judged anew. The proof is not read.  It is the second reader of docs/certificate.md beside
+ * the checker, which test_certificate holds against it, too. */
 struct certificate_claim {
     enum verdict_kind kind; /* justified, premature, unknown */
     struct oom oom; /* blocks are the claim's: oom_deinit.  They are named by their places */

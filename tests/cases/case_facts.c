@@ -260,7 +260,9 @@ static void check_judged(const char *wanted)
             }
         }
         length += (size_t)snprintf(got + length, sizeof got - length, "%s",
-                                   block->state == BLOCK_DYING ? " dying" : "");
+                                   block->is_kept                ? " kept"
+                                   : block->state == BLOCK_DYING ? " dying"
+                                                                 : "");
     }
     if (strcmp(got, wanted) != 0) {
         FAIL("expected: %s\n         got: %s", wanted, got);

@@ -2,7 +2,6 @@
 /* clang-format off */
 SUITE(fixed_places)
 SUITE(headroom)
-SUITE(lists)
 SUITE(robson)
 SUITE(served)
 SUITE(smallest)

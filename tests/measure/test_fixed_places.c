@@ -1,17 +1,17 @@
 /* Plans with one place for each block, painted granule by granule; the smallest one, against every
- * plan there is. */
+ * plan there is; and the lists that ask the same of every target. */
 #include "harness/base/random.h"
-#include "harness/op/ops_file.h"
 #include "measure/drawn_list.h"
 #include "measure/fixed_places.h"
+#include "measure/judged.h"
 #include "measure/needs.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/helpers/lists.h"
+#include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { SMALL_COUNT = 7, SMALL_OPS = 9, SMALL_GRANULES = 32, CASE_COUNT = 150, GRANULE = 512 };
 
@@ -134,50 +134,41 @@ TEST(no_plan_is_smaller_than_the_bound_and_the_one_found_is_near_the_smallest)
 
 /* --- lists --- */
 
-static void take_text(const char *text, const struct target_contract *contract, uint32_t host,
-                      enum lives_result expected, struct list_lives *lives)
+static void show_lives(const char *text, const struct target_contract *contract,
+                       enum lives_result expected)
 {
     struct setup setup;
     struct op_list ops;
-    struct ops_file_error error;
-    setup_init(&setup);
-    op_list_init(&ops);
-    ck_assert_int_eq(ops_file_parse(text, strlen(text), &setup, &ops, &error), OPS_FILE_OK);
-    ck_assert_int_eq(lives_take(&ops, ops.count, host, contract, setup_filler_tag(&setup), lives),
+    struct list_lives lives;
+    read_list(text, &setup, &ops);
+    ck_assert_int_eq(lives_take(&ops, ops.count, 0, contract, setup_filler_tag(&setup), &lives),
                      expected);
+    show("%zu lives\n", lives.count);
+    for (const struct life *life = lives.lives; life < lives.lives + lives.count; life++) {
+        SHOW(life->from, life->to, life->bytes, life->align_bytes, life->header_bytes);
+    }
+    lives_deinit(&lives);
     op_list_deinit(&ops);
 }
 
-static void check_life(const struct life *life, uint32_t from, uint32_t to, uint64_t bytes)
-{
-    ck_assert_uint_eq(life->from, from);
-    ck_assert_uint_eq(life->to, to);
-    ck_assert_uint_eq(life->bytes, bytes);
-}
+EVERY_TEST(.timeout_s = 60, .teardown = snap_rest);
 
 TEST(a_life_goes_from_the_request_to_the_free_under_whatever_name)
 {
     const struct target_contract contract = {.granule_bytes = GRANULE, .header_bytes = GRANULE};
-    struct list_lives lives;
-    take_text("hbmstress-ops 1\ncapacity 1M\nhosts 2\ntarget hbm\ntag 3 \"free later\"\n"
-              "0: alloc size=8K tag=3\n"
-              "1: alloc size=64K host=1\n"
-              "2: output size=1000 align=4K\n"
-              "3: donate block=2 size=10\n"
-              "4: free block=2\n" /* its name is gone */
-              "5: alloc size=1\n"
-              "6: free_after block=3 delay=1ns\n"
-              "7: free block=0\n",
-              &contract, 0, LIVES_OK, &lives);
-    ck_assert_uint_eq(lives.count, 2);
-    check_life(&lives.lives[0], 2, 6, 1024 + GRANULE);
-    check_life(&lives.lives[1], 5, 8, 2 * GRANULE);
-    ck_assert_uint_eq(lives.lives[0].align_bytes, 4096);
-    ck_assert_uint_eq(lives.lives[0].header_bytes, GRANULE);
-    lives_deinit(&lives);
+    show_lives("capacity 1M\nhosts 2\ntarget hbm\ntag 3 \"free later\"\n"
+               "0: alloc size=8K tag=3\n"
+               "1: alloc size=64K host=1\n"
+               "2: output size=1000 align=4K\n"
+               "3: donate block=2 size=10\n"
+               "4: free block=2\n" /* its name is gone */
+               "5: alloc size=1\n"
+               "6: free_after block=3 delay=1ns\n"
+               "7: free block=0\n",
+               &contract, LIVES_OK);
 }
 
-static const char programs[] = "hbmstress-ops 1\ncapacity 1M\ntarget hbm\n"
+static const char programs[] = "capacity 1M\ntarget hbm\n"
                                "0: load size=2000 stack=1000\n"
                                "1: alloc size=3000\n"
                                "2: unload program=0\n"
@@ -186,48 +177,46 @@ static const char programs[] = "hbmstress-ops 1\ncapacity 1M\ntarget hbm\n"
 TEST(one_stack_is_there_throughout_and_programs_that_go_have_no_place)
 {
     struct target_contract contract = {.granule_bytes = GRANULE};
-    struct list_lives lives;
-    take_text(programs, &contract, 0, LIVES_OK, &lives);
-    ck_assert_uint_eq(lives.count, 4);
-    check_life(&lives.lives[0], 0, 4, 5120);
-    check_life(&lives.lives[1], 0, 2, 2048);
-    check_life(&lives.lives[2], 1, 4, 3072);
-    check_life(&lives.lives[3], 3, 4, 1024);
-    lives_deinit(&lives);
+    show_lives(programs, &contract, LIVES_OK);
     contract.evicts = true;
-    take_text(programs, &contract, 0, LIVES_EVICTED, &lives);
-    ck_assert_uint_eq(lives.count, 0);
-    lives_deinit(&lives);
+    show_lives(programs, &contract, LIVES_EVICTED);
 }
 
 TEST(sizes_that_do_not_add_up_are_refused)
 {
     const struct target_contract contract = {.granule_bytes = GRANULE};
-    struct list_lives lives;
-    take_text("hbmstress-ops 1\ncapacity 1M\ntarget hbm\n0: alloc size=4611686018427387904\n",
-              &contract, 0, LIVES_TOO_LARGE, &lives);
-    lives_deinit(&lives);
+    show_lives("capacity 1M\ntarget hbm\n0: alloc size=4611686018427387904\n", &contract,
+               LIVES_TOO_LARGE);
 }
 
-static const struct scenario *const drawn[] = {&scenario_fragmentation_storm,
-                                               &scenario_training_step, &scenario_queued_free_race,
-                                               &scenario_crowded, &scenario_slow_leak};
-enum { DRAWN_COUNT = sizeof drawn / sizeof *drawn };
+/* --- drawn lists, which ask the same of every target --- */
+
+#define CAPACITY_BYTES (UINT64_C(64) << 20)
+enum { DRAWN_COUNT = 5 };
+
+static void draw(int i, uint64_t seed, uint64_t op_count, struct op_list *ops)
+{
+    const struct scenario *const drawn[DRAWN_COUNT] = {
+        &scenario_fragmentation_storm, &scenario_training_step, &scenario_queued_free_race,
+        &scenario_crowded, &scenario_slow_leak};
+    struct setup setup;
+    char reason[RUN_REASON_BYTES];
+    wish_set_up(&(struct trial_wish){"paged", drawn[i], seed, .capacity_bytes = CAPACITY_BYTES},
+                &setup);
+    setup.chip[0] = '\0';
+    setup.granule_bytes = 512;
+    op_list_init(ops);
+    ck_assert_msg(drawn_list_make(&target_paged, drawn[i], &setup, op_count, ops, reason), "%s",
+                  reason);
+}
 
 TEST(the_plan_of_a_drawn_list_holds_and_is_the_same_again, .to = DRAWN_COUNT)
 {
     const struct target_contract contract = {.granule_bytes = GRANULE};
-    struct setup setup;
     struct op_list ops;
     struct list_lives lives;
     struct fixed_places first, second, none;
-    char reason[RUN_REASON_BYTES];
-    setup_init(&setup);
-    (void)snprintf(setup.target, sizeof setup.target, "paged");
-    setup.capacity_bytes = UINT64_C(64) << 20;
-    setup.granule_bytes = GRANULE;
-    op_list_init(&ops);
-    ck_assert(drawn_list_make(&target_paged, drawn[_i], &setup, 2000, &ops, reason));
+    draw(_i, 0, 2000, &ops);
     ck_assert_int_eq(lives_take(&ops, ops.count, 0, &contract, OP_TAG_COUNT, &lives), LIVES_OK);
     const uint64_t packed = needs_find(&ops, ops.count, 0, &contract, OP_TAG_COUNT).packed.bytes;
     ck_assert_uint_eq(sum_peak(&lives, (uint32_t)ops.count), packed);
@@ -243,5 +232,59 @@ TEST(the_plan_of_a_drawn_list_holds_and_is_the_same_again, .to = DRAWN_COUNT)
     fixed_places_deinit(&second);
     fixed_places_deinit(&none);
     lives_deinit(&lives);
+    op_list_deinit(&ops);
+}
+
+TEST(the_peak_is_what_is_asked_for_and_not_freed)
+{
+    struct setup setup;
+    struct op_list ops;
+    op_list_init(&ops);
+    ck_assert_uint_eq(list_peak_find(&ops).op, OP_NONE);
+    read_list("0: alloc size=100\n1: alloc size=50\n2: free block=0\n"
+              "3: free block=0\n" /* again: nothing more goes */
+              "4: output size=99\n"
+              "5: donate block=4 size=10\n" /* the block stays as large as it is */
+              "6: alloc size=2\n7: free_after block=5 delay=0ns\n8: alloc size=90\n",
+              &setup, &ops);
+    const struct needs_peak peak = list_peak_find(&ops);
+    ck_assert_uint_eq(peak.bytes, 151);
+    ck_assert_uint_eq(peak.op, 6);
+    op_list_deinit(&ops);
+}
+
+TEST(a_drawn_list_is_the_same_each_time_and_names_only_what_it_has, .to = DRAWN_COUNT)
+{
+    struct op_list first, second;
+    draw(_i, 1, 4000, &first);
+    draw(_i, 1, 4000, &second);
+    ck_assert_uint_gt(first.count, 50);
+    ck_assert_uint_eq(first.count, second.count);
+    for (size_t i = 0; i < first.count; i++) {
+        const struct op *op = &first.ops[i];
+        ck_assert(op_equal(op, &second.ops[i]));
+        ck_assert(op->kind == OP_ALLOC || op->kind == OP_FREE || op->kind == OP_FREE_AFTER ||
+                  op->kind == OP_COMPLETE || op->kind == OP_ADVANCE);
+        if (op->kind == OP_FREE || op->kind == OP_FREE_AFTER) {
+            ck_assert_uint_lt(op->ref, i);
+            ck_assert_int_eq(first.ops[op->ref].kind, OP_ALLOC);
+        }
+        ck_assert_uint_eq(op->align_log2, 0);
+    }
+    op_list_deinit(&first);
+    op_list_deinit(&second);
+}
+
+/* So that what a target refuses of it is lost to placement or rounding. */
+TEST(a_drawn_list_fits_where_any_free_granules_will_do, .to = DRAWN_COUNT)
+{
+    struct op_list ops;
+    struct setup setup;
+    draw(_i, 1, 4000, &ops);
+    setup_init(&setup);
+    setup.capacity_bytes = CAPACITY_BYTES;
+    setup.granule_bytes = 512;
+    ck_assert_uint_eq(judged_first_refused(&target_paged, &setup, &ops), ops.count);
+    ck_assert_uint_le(list_peak_find(&ops).bytes, CAPACITY_BYTES);
     op_list_deinit(&ops);
 }

@@ -1,16 +1,15 @@
 /* What is lost and the largest request, against a walk over granules and against asking; the
  * smallest device, against all of them. */
 #include "harness/base/random.h"
-#include "harness/op/ops_file.h"
-#include "harness/run/run.h"
 #include "measure/headroom.h"
 #include "measure/judged.h"
 #include "measure/needs.h"
 #include "measure/smallest.h"
 #include "targets/targets.h"
+#include "tests/helpers/lists.h"
+#include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { GRANULE = 512, GRANULES = 24, OP_COUNT = 24, LIST_COUNT = 30 };
@@ -43,12 +42,8 @@ static void list_draw(struct list *list, uint64_t seed, const char *defrag)
 
 static struct run *list_run(const struct list *list)
 {
-    char reason[RUN_REASON_BYTES] = "";
-    struct run *run = run_create(target_find("hbm"), &list->setup, reason);
-    ck_assert_msg(run != NULL, "%s", reason);
-    for (size_t i = 0; i < list->ops.count; i++) {
-        (void)run_step(run, &list->ops.ops[i]);
-    }
+    struct run *run = begin_run(target_find("hbm"), &list->setup);
+    step_all(run, &list->ops);
     return run;
 }
 
@@ -144,12 +139,10 @@ TEST(no_device_below_the_packed_peak_serves_and_one_that_is_found_does)
 /* The worst share so far, asked with what is known of it, is that of looking at each moment. */
 static void check_worst(const struct list *list, const char *target, uint64_t *lost_count)
 {
-    char reason[RUN_REASON_BYTES] = "";
-    struct run *run = run_create(target_find(target), &list->setup, reason);
+    struct run *run = begin_run(target_find(target), &list->setup);
     struct oracle *oracle = oracle_create();
     struct oom oom = {0};
     struct headroom worst = {0}, now, expected = {0};
-    ck_assert_msg(run != NULL, "%s", reason);
     for (size_t i = 0; i < list->ops.count; i++) {
         (void)run_step(run, &list->ops.ops[i]);
         headroom_take(run_model(run, 0), oracle, &oom, 0, &now);
@@ -186,52 +179,31 @@ TEST(the_worst_fragmentation_is_that_of_a_look_at_every_moment)
     }
 }
 
-static struct needs find_needs(const char *text)
+static void show_needs(const char *text)
 {
-    struct list list;
-    struct ops_file_error error;
+    struct setup setup;
+    struct op_list ops;
     const struct target_contract contract = {.granule_bytes = GRANULE, .evicts = true};
-    memset(&list, 0, sizeof list);
-    setup_init(&list.setup);
-    op_list_init(&list.ops);
-    ck_assert_int_eq(ops_file_parse(text, strlen(text), &list.setup, &list.ops, &error),
-                     OPS_FILE_OK);
-    const struct needs needs = needs_find(&list.ops, list.ops.count, 0, &contract,
-                                          setup_filler_tag(&list.setup));
-    op_list_deinit(&list.ops);
-    return needs;
+    read_list(text, &setup, &ops);
+    const struct needs needs = needs_find(&ops, ops.count, 0, &contract, setup_filler_tag(&setup));
+    SHOW(needs.asked.bytes, needs.asked.op, needs.packed.bytes, needs.packed.op,
+         needs.block_count_max);
+    op_list_deinit(&ops);
 }
 
-TEST(a_program_that_may_be_evicted_is_needed_while_it_runs)
+TEST(a_program_that_may_be_evicted_is_needed_while_it_runs, .teardown = snap_rest)
 {
-    const struct needs needs = find_needs("hbmstress-ops 1\ncapacity 1M\ntarget hbm\n"
-                                          "0: load size=2000 stack=1000\n"
-                                          "1: alloc size=3000\n"
-                                          "2: load size=700 stack=5000\n"
-                                          "3: execute program=0 delay=1ns\n"
-                                          "4: unload program=2\n");
-    ck_assert_uint_eq(needs.asked.bytes, 3000 + 700 + 5000);
-    ck_assert_uint_eq(needs.asked.op, 2);
-    ck_assert_uint_eq(needs.packed.bytes, 3072 + 1024 + 5120);
-    ck_assert_uint_eq(needs.packed.op, 2);
-    ck_assert_uint_eq(needs.block_count_max, 3);
+    show_needs("capacity 1M\ntarget hbm\n0: load size=2000 stack=1000\n1: alloc size=3000\n"
+               "2: load size=700 stack=5000\n3: execute program=0 delay=1ns\n"
+               "4: unload program=2\n");
 }
 
-TEST(fillers_and_what_another_host_has_are_not_needed)
+TEST(fillers_and_what_another_host_has_are_not_needed, .teardown = snap_rest)
 {
-    const struct needs needs = find_needs("hbmstress-ops 1\ncapacity 1M\nhosts 2\ntarget hbm\n"
-                                          "tag 3 \"free later\"\n"
-                                          "0: alloc size=8K tag=3\n"
-                                          "1: alloc size=64K host=1\n"
-                                          "2: alloc size=1000\n"
-                                          "3: free block=0\n"
-                                          "4: output size=1000\n"
-                                          "5: donate block=4 size=10\n"
-                                          "6: free block=5\n"
-                                          "7: alloc size=1\n");
-    ck_assert_uint_eq(needs.asked.bytes, 2000);
-    ck_assert_uint_eq(needs.packed.bytes, 2048);
-    ck_assert_uint_eq(needs.packed.op, 4);
+    show_needs("capacity 1M\nhosts 2\ntarget hbm\ntag 3 \"free later\"\n"
+               "0: alloc size=8K tag=3\n1: alloc size=64K host=1\n2: alloc size=1000\n"
+               "3: free block=0\n4: output size=1000\n5: donate block=4 size=10\n"
+               "6: free block=5\n7: alloc size=1\n");
 }
 
 TEST(where_a_device_is_known_to_serve_no_larger_one_is_tried)

@@ -1,57 +1,43 @@
 /* What is counted of a list on a target, and by which contract. */
-#include "harness/op/ops_file.h"
 #include "measure/cost.h"
 #include "measure/judged.h"
 #include "targets/targets.h"
+#include "tests/helpers/lists.h"
 #include "tests/helpers/suite.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Every second granule of four is freed: 2 KiB are free, and no hole has more than 1 KiB. */
-#define HOLES            \
-    "hbmstress-ops 1\n"  \
-    "capacity 4K\n"      \
-    "granule 512\n"      \
-    "target first_fit\n" \
-    "0: alloc size=1K\n" \
-    "1: alloc size=1K\n" \
-    "2: alloc size=1K\n" \
-    "3: alloc size=1K\n" \
-    "4: free block=0\n"  \
-    "5: free block=2\n"  \
-    "6: alloc size=2K\n" \
-    "7: alloc size=3K\n" \
-    "8: alloc size=1K\n"
+static const char holes[] = "capacity 4K\ngranule 512\ntarget first_fit\n0: alloc size=1K\n"
+                            "1: alloc size=1K\n2: alloc size=1K\n3: alloc size=1K\n"
+                            "4: free block=0\n5: free block=2\n6: alloc size=2K\n"
+                            "7: alloc size=3K\n8: alloc size=1K\n";
 
-struct list {
+static struct list {
     struct setup setup;
     struct op_list ops;
     uint8_t answers[64];
     struct judged judged;
-};
+} list;
 
-static void read_list(struct list *list, const char *text)
+static void end_list(void)
 {
-    struct ops_file_error error;
-    memset(list, 0, sizeof *list);
-    setup_init(&list->setup);
-    op_list_init(&list->ops);
-    ck_assert_int_eq(ops_file_parse(text, strlen(text), &list->setup, &list->ops, &error),
-                     OPS_FILE_OK);
+    op_list_deinit(&list.ops);
 }
 
-static void judge(struct list *list, const struct target *target)
+EVERY_TEST(.teardown = end_list);
+
+static void judge(const struct target *target)
 {
-    memset(list->answers, 0, sizeof list->answers);
-    judged_run(target, &list->setup, &list->ops, &list->judged, list->answers);
+    memset(list.answers, 0, sizeof list.answers);
+    judged_run(target, &list.setup, &list.ops, &list.judged, list.answers);
 }
 
 TEST(requests_and_refusals_are_counted)
 {
-    struct list list;
-    read_list(&list, HOLES);
-    judge(&list, &target_first_fit);
+    read_list(holes, &list.setup, &list.ops);
+    judge(&target_first_fit);
     ck_assert_int_eq(list.judged.end, JUDGED_WHOLE);
     ck_assert_uint_eq(list.judged.requests, 7);
     ck_assert_uint_eq(list.judged.ooms, 2);
@@ -64,14 +50,12 @@ TEST(requests_and_refusals_are_counted)
     ck_assert_uint_eq(judged_first_refused(&target_first_fit, &list.setup, &list.ops), 6);
     list.setup.capacity_bytes = 16384;
     ck_assert_uint_eq(judged_first_refused(&target_first_fit, &list.setup, &list.ops), 9);
-    op_list_deinit(&list.ops);
 }
 
 TEST(the_largest_request_is_that_of_the_largest_hole)
 {
-    struct list list;
     uint64_t bytes = 1;
-    read_list(&list, HOLES);
+    read_list(holes, &list.setup, &list.ops);
     ck_assert(room_measure(&target_first_fit, &list.setup, &list.ops, 5, &bytes));
     ck_assert_uint_eq(bytes, 1024);
     ck_assert(room_measure(&target_first_fit, &list.setup, &list.ops, 3, &bytes));
@@ -80,49 +64,42 @@ TEST(the_largest_request_is_that_of_the_largest_hole)
                            &(struct setup){.capacity_bytes = 1 << 20, .host_count = 1}, &list.ops,
                            5, &bytes));
     ck_assert_uint_gt(bytes, 0); /* no address is needed for it */
-    op_list_deinit(&list.ops);
 }
 
 TEST(without_classes_a_refusal_for_its_class_is_premature)
 {
-    struct list list;
     struct target held;
-    read_list(&list, "hbmstress-ops 1\ncapacity 4K\ngranule 512\ntarget buddy\n"
-                     "0: alloc size=512\n1: alloc size=1025\n2: alloc size=1025\n");
-    judge(&list, &target_buddy);
+    read_list("capacity 4K\ngranule 512\ntarget buddy\n"
+              "0: alloc size=512\n1: alloc size=1025\n2: alloc size=1025\n",
+              &list.setup, &list.ops);
+    judge(&target_buddy);
     ck_assert_uint_eq(list.judged.ooms, 1);
     ck_assert_uint_eq(list.judged.justified, 1);
     held_make(&(struct judged_held){.kind = HELD_NONE}, &target_buddy, &held, &list.setup);
-    judge(&list, &held);
+    judge(&held);
     ck_assert_uint_eq(list.judged.premature, 1);
-    op_list_deinit(&list.ops);
 }
 
 TEST(one_target_can_be_judged_by_the_contract_of_another)
 {
-    struct list list;
     struct target held;
     struct judged_held by = {.kind = HELD_CONTRACT};
-    char reason[RUN_REASON_BYTES];
-    read_list(&list, HOLES);
-    struct run *run = run_create(&target_hbm, &list.setup, reason);
-    ck_assert_ptr_nonnull(run);
+    read_list(holes, &list.setup, &list.ops);
+    struct run *run = begin_run(&target_hbm, &list.setup);
     by.contract = *model_contract(run_model(run, 0));
     run_destroy(run);
     by.contract.programs = false;
     by.contract.evicts = false;
     by.contract.program_evicts_program = false;
     held_make(&by, &target_first_fit, &held, &list.setup);
-    judge(&list, &held);
+    judge(&held);
     ck_assert_uint_eq(list.judged.premature, 1); /* it does not move, as libhbm promises */
-    op_list_deinit(&list.ops);
 }
 
 TEST(the_calls_of_a_list_are_counted_and_timed)
 {
-    struct list list;
     struct cost cost;
-    read_list(&list, HOLES);
+    read_list(holes, &list.setup, &list.ops);
     cost_measure(&target_first_fit, &list.setup, &list.ops, &cost);
     ck_assert_uint_eq(cost.op_count, 9);
     ck_assert_uint_gt(cost.ns, 0);
@@ -130,5 +107,4 @@ TEST(the_calls_of_a_list_are_counted_and_timed)
     list.setup.granule_bytes = 0;
     cost_measure(&target_segments, &list.setup, &list.ops, &cost);
     ck_assert_uint_eq(cost.op_count, 0); /* it takes regions, which the services do not have */
-    op_list_deinit(&list.ops);
 }

@@ -5,6 +5,7 @@
 #include "scenarios/private/parts.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/helpers/lists.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -16,10 +17,7 @@ enum { PLACE_COUNT = 16, TRIAL_COUNT = 60 };
 
 static void set_up(struct setup *setup, const char *target, uint64_t seed)
 {
-    setup_init(setup);
-    snprintf(setup->target, sizeof setup->target, "%s", target);
-    setup->capacity_bytes = chip_find("v2")->capacity_bytes;
-    setup->seed = seed;
+    wish_set_up(&(struct trial_wish){target, &scenario_crowded, .seed = seed}, setup);
 }
 
 static void begin_as(const struct scenario *scenario, struct setup *setup)

@@ -1,26 +1,17 @@
 /* Calls that linger: libhbm has done what it was asked, and the call returns only later.  So the
  * order in which calls return says little of the order of their effects, and libhbm, which is
- * sound, must not be accused in any.  HBMSTRESS_SEEDS (3 by default) says how many lists of each
- * scenario. */
+ * sound, must not be accused in any: three lists of each scenario. */
 #include "explore/strategies/strategies.h"
 #include "harness/lanes/lanes_search.h"
-#include "harness/op/ops_file.h"
-#include "harness/run/trial.h"
-#include "harness/trial/lane_trial.h"
-#include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/helpers/draws.h"
+#include "tests/helpers/lists.h"
 #include "tests/helpers/scenario_count.h"
 #include "tests/helpers/suite.h"
+#include "tests/scenarios/drawn_lanes.h"
 
 #include <check.h>
-#include <inttypes.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { DRAWN_SCHEDULE_COUNT = 60 };
 
 /* --- the target --- */
 
@@ -89,7 +80,7 @@ static struct target lingering_target(void)
 
 /* --- every interleaving of short lists --- */
 
-#define HEAD "hbmstress-ops 1\ngranule 512\ntarget hbm\n"
+#define HEAD "granule 512\ntarget hbm\n"
 
 static const struct {
     const char *ops;
@@ -131,101 +122,36 @@ static const struct {
      5},
 };
 
-static void search_list(const char *text, const struct lanes_search *how, struct trial *trial,
-                        struct lanes_found *found)
-{
-    const struct target target = lingering_target();
-    struct setup setup;
-    struct op_list ops;
-    struct ops_file_error error;
-    char reason[RUN_REASON_BYTES] = "";
-    op_list_init(&ops);
-    ck_assert_msg(ops_file_parse(text, strlen(text), &setup, &ops, &error) == OPS_FILE_OK, "%s",
-                  error.reason);
-    ck_assert_msg(lanes_search(&target, &setup, &ops, how, NULL, trial, found, reason), "%s",
-                  reason);
-    op_list_deinit(&ops);
-}
-
 EVERY_TEST(.timeout_s = 1200);
 
 TEST(no_interleaving_of_calls_that_linger_accuses, .to = sizeof lists / sizeof lists[0])
 {
-    struct trial trial;
-    struct lanes_found found;
+    const struct target target = lingering_target();
     const struct lanes_search how = {.strategy = &strategy_exhaustive,
                                      .argument = draws_period() == 1 ? 3 : 2,
                                      .seed = 1,
                                      .backend = SCHEDULER_FIBERS};
-    search_list(lists[_i].ops, &how, &trial, &found);
+    struct setup setup;
+    struct op_list ops;
+    struct trial trial;
+    struct lanes_found found;
+    char reason[RUN_REASON_BYTES] = "";
+    read_list(lists[_i].ops, &setup, &ops);
+    ck_assert_msg(lanes_search(&target, &setup, &ops, &how, NULL, &trial, &found, reason), "%s",
+                  reason);
     ck_assert_msg(trial.first.kind == VERDICT_NONE, "op %u: %s: %s", trial.first.op,
                   rule_info(trial.first.rule)->name, trial.first.reason);
     ck_assert_uint_ge(trial.totals.ooms, lists[_i].oom_count_min);
     ck_assert_uint_eq(trial.totals.ooms, trial.totals.justified);
     trial_deinit(&trial);
+    op_list_deinit(&ops);
 }
 
 /* --- drawn lists --- */
 
-static uint64_t seed_count(void)
-{
-    const char *text = getenv("HBMSTRESS_SEEDS");
-    const uint64_t count = text == NULL ? 0 : strtoull(text, NULL, 10);
-    return count == 0 ? draws_count(3, 1) : count;
-}
-
-static bool keeps_promises(const struct scenario *scenario, uint64_t seed,
-                           struct run_totals *totals)
-{
-    const struct target target = lingering_target();
-    struct setup setup;
-    struct trial trial;
-    struct lanes_found found;
-    char reason[RUN_REASON_BYTES] = "";
-    setup_init(&setup);
-    snprintf(setup.chip, sizeof setup.chip, "%s", scenario->chip);
-    setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
-    setup.seed = seed;
-    const struct lane_trial_plan plan = {
-        .draw = {.target = &target,
-                 .scenario = scenario,
-                 .setup = &setup,
-                 .capacity_is_free = true,
-                 .op_count_max = scenario->ops_per_trial},
-        .lane_count = (uint8_t)(3 + seed % 2),
-        .search = {.strategy = &strategy_portfolio,
-                   .seed = seed,
-                   .schedule_count_max = DRAWN_SCHEDULE_COUNT,
-                   .backend = SCHEDULER_FIBERS},
-    };
-    ck_assert_msg(lane_trial_run(&plan, NULL, &trial, &found, reason), "%s", reason);
-    const bool is_kept = trial.first.kind == VERDICT_NONE;
-    if (!is_kept) {
-        fprintf(stderr, "%s seed %" PRIu64 " op %u: %s: %s\n", scenario->name, seed, trial.first.op,
-                rule_info(trial.first.rule)->name, trial.first.reason);
-        if (getenv("HBMSTRESS_PRINT") != NULL) {
-            ops_file_print(stderr, &trial.setup, &trial.ops, trial.first.reason);
-        }
-    }
-    run_totals_add(totals, &trial.totals);
-    trial_deinit(&trial);
-    return is_kept;
-}
-
 TEST(no_drawn_list_of_calls_that_linger_accuses, .count = count_scenarios)
 {
-    const struct scenario *scenario = scenarios[_i];
-    struct run_totals totals = {0};
-    uint64_t failed = 0;
-    if (scenario->has_clocks) {
-        return; /* lanes have one time for all hosts */
-    }
-    for (uint64_t seed = 1; seed <= seed_count(); seed++) {
-        failed += !keeps_promises(scenario, seed, &totals);
-    }
-    printf("%s: %" PRIu64 " ops, %" PRIu64 " OOMs, %" PRIu64 " excused, %" PRIu64
-           " unknown; %" PRIu64 " of %" PRIu64 " seeds failed\n",
-           scenario->name, totals.ops, totals.ooms, totals.excused, totals.unknown, failed,
-           seed_count());
-    ck_assert_uint_eq(failed, 0);
+    const struct target target = lingering_target();
+    const struct drawn_lanes lanes = {&target, draws_count(3, 1), 3, 2, 60, false};
+    drawn_lanes_keep_promises(&lanes, scenarios[_i]);
 }

@@ -5,6 +5,7 @@
 #include "scenarios/private/eviction_cases.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/helpers/lists.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -16,29 +17,6 @@
 #include <string.h>
 
 enum { SCENARIO_COUNT = 21 };
-
-/* A setup as a run without any options makes it. */
-static void setup_for(struct setup *setup, const struct scenario *scenario, const char *target,
-                      uint64_t seed)
-{
-    setup_init(setup);
-    snprintf(setup->target, sizeof setup->target, "%s", target);
-    snprintf(setup->chip, sizeof setup->chip, "%s", scenario->chip);
-    setup->capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
-    setup->seed = seed;
-}
-
-static void run_trial(const struct scenario *scenario, const struct setup *setup,
-                      bool capacity_is_free, uint64_t op_count_max, struct trial *trial)
-{
-    char reason[RUN_REASON_BYTES] = "";
-    const struct trial_plan plan = {.target = target_find(setup->target),
-                                    .scenario = scenario,
-                                    .setup = setup,
-                                    .capacity_is_free = capacity_is_free,
-                                    .op_count_max = op_count_max};
-    ck_assert_msg(trial_run(&plan, NULL, trial, reason), "%s: %s", scenario->name, reason);
-}
 
 /* --- registry --- */
 
@@ -65,12 +43,9 @@ TEST(every_scenario_is_complete_and_found_by_its_name)
 TEST(a_scenario_without_ops_a_trial_is_not_run, .signal = SIGABRT)
 {
     struct scenario empty = *scenarios[0];
-    struct setup setup;
     struct trial trial;
-    setup_init(&setup);
-    setup.seed = 1;
     empty.ops_per_trial = 0;
-    run_trial(&empty, &setup, true, 100, &trial);
+    wish_play(&(struct trial_wish){"hbm", &empty, 1, .op_count_max = 100}, &trial);
 }
 
 TEST(the_seven_eviction_cases_are_those_of_the_kernel)
@@ -92,7 +67,7 @@ TEST(what_the_user_fixed_stays)
             alignas(max_align_t) unsigned char state[SCENARIO_STATE_BYTES] = {0};
             struct setup setup;
             struct random random;
-            setup_for(&setup, scenarios[i], "hbm", seed);
+            wish_set_up(&(struct trial_wish){"hbm", scenarios[i], .seed = seed}, &setup);
             setup.capacity_bytes = 1 << 20;
             setup.granule_bytes = 1024;
             setup.host_count = 3;
@@ -116,7 +91,8 @@ TEST(targets_without_the_options_get_none)
     struct setup setup;
     struct random random;
     alignas(max_align_t) unsigned char state[SCENARIO_STATE_BYTES] = {0};
-    setup_for(&setup, &scenario_fragmentation_storm, "first_fit", 1);
+    wish_set_up(&(struct trial_wish){"first_fit", &scenario_fragmentation_storm, .seed = 1},
+                &setup);
     random_init(&random, 1);
     scenario_fragmentation_storm.begin(state, &random, &setup, true);
     ck_assert_uint_eq(setup.option_count, 0);
@@ -125,15 +101,12 @@ TEST(targets_without_the_options_get_none)
 
 /* --- total: any device, any target --- */
 
-static void run_on(const struct scenario *scenario, const char *target, uint64_t capacity_bytes,
-                   uint64_t seed)
+static void check_total(const char *target, const struct scenario *scenario, uint64_t seed,
+                        uint64_t capacity_bytes)
 {
-    struct setup setup;
     struct trial trial;
-    setup_for(&setup, scenario, target, seed);
-    setup.chip[0] = '\0';
-    setup.capacity_bytes = capacity_bytes;
-    run_trial(scenario, &setup, false, 800, &trial);
+    wish_play(&(struct trial_wish){target, scenario, seed, 800, .capacity_bytes = capacity_bytes},
+              &trial);
     trial_deinit(&trial);
 }
 
@@ -144,11 +117,11 @@ TEST(scenarios_are_total_on_tiny_and_huge_devices)
     for (size_t i = 0; scenarios[i] != NULL; i++) {
         for (size_t k = 0; k < sizeof capacities / sizeof capacities[0]; k++) {
             for (uint64_t seed = 1; seed <= 6; seed++) {
-                run_on(scenarios[i], "hbm", capacities[k], seed);
+                check_total("hbm", scenarios[i], seed, capacities[k]);
             }
             /* first_fit neither sleeps nor grows. */
-            run_on(scenarios[i], scenarios[i]->shares_device ? "segments" : "first_fit",
-                   capacities[k], 1);
+            check_total(scenarios[i]->shares_device ? "segments" : "first_fit", scenarios[i], 1,
+                        capacities[k]);
         }
     }
 }
@@ -157,12 +130,11 @@ TEST(a_seed_gives_the_same_ops_and_observations_again)
 {
     for (size_t i = 0; scenarios[i] != NULL; i++) {
         for (uint64_t seed = 1; seed <= 3; seed++) {
-            struct setup setup;
-            struct trial first;
-            struct trial second;
-            setup_for(&setup, scenarios[i], "hbm", seed);
-            run_trial(scenarios[i], &setup, true, 3000, &first);
-            run_trial(scenarios[i], &setup, true, 3000, &second);
+            struct trial first, second;
+            wish_play(&(struct trial_wish){"hbm", scenarios[i], seed, .op_count_max = 3000},
+                      &first);
+            wish_play(&(struct trial_wish){"hbm", scenarios[i], seed, .op_count_max = 3000},
+                      &second);
             ck_assert_uint_eq(first.ops.count, second.ops.count);
             ck_assert_mem_eq(first.ops.ops, second.ops.ops,
                              first.ops.count * sizeof *first.ops.ops);
@@ -182,10 +154,9 @@ TEST(scenarios_act_and_run_out_of_memory)
     for (size_t i = 0; scenarios[i] != NULL; i++) {
         struct run_totals totals = {0};
         for (uint64_t seed = 1; seed <= 15; seed++) {
-            struct setup setup;
             struct trial trial;
-            setup_for(&setup, scenarios[i], "hbm", seed);
-            run_trial(scenarios[i], &setup, true, 3000, &trial);
+            wish_play(&(struct trial_wish){"hbm", scenarios[i], seed, .op_count_max = 3000},
+                      &trial);
             run_totals_add(&totals, &trial.totals);
             trial_deinit(&trial);
         }
@@ -223,13 +194,20 @@ TEST(scenarios_act_and_run_out_of_memory)
 
 /* The first two rounds of every trial are the tests as published: nothing may be refused in them.
  * The second ends with op 64, before its buffers are freed. */
-static void published_tests_pass(const char *defrag)
+static void play_published(const char *defrag, uint64_t op_count, struct trial *trial)
 {
-    struct setup setup;
+    wish_play(
+        &(struct trial_wish){
+            "hbm", &scenario_defrag_published, 1, op_count,
+            .capacity_bytes = chip_find(scenario_defrag_published.chip)->capacity_bytes,
+            .key = "defrag", .value = defrag},
+        trial);
+}
+
+TEST(the_published_defragmentation_tests_pass_where_blocks_may_move, .to = 2)
+{
     struct trial trial;
-    setup_for(&setup, &scenario_defrag_published, "hbm", 1);
-    ck_assert(setup_set_option(&setup, "defrag", defrag));
-    run_trial(&scenario_defrag_published, &setup, false, 65, &trial);
+    play_published(_i == 0 ? "slide" : "repack", 65, &trial);
     ck_assert_uint_eq(trial.totals.ooms, 0);
     ck_assert_uint_eq(trial.totals.skipped, 0);
     ck_assert_uint_eq(trial.totals.by_kind[OP_EXECUTE], 21);
@@ -238,19 +216,10 @@ static void published_tests_pass(const char *defrag)
     trial_deinit(&trial);
 }
 
-TEST(the_published_defragmentation_tests_pass_where_blocks_may_move)
-{
-    published_tests_pass("slide");
-    published_tests_pass("repack");
-}
-
 TEST(the_published_buffer_test_is_refused_without_defragmentation)
 {
-    struct setup setup;
     struct trial trial;
-    setup_for(&setup, &scenario_defrag_published, "hbm", 1);
-    ck_assert(setup_set_option(&setup, "defrag", "none"));
-    run_trial(&scenario_defrag_published, &setup, false, 10, &trial);
+    play_published("none", 10, &trial);
     ck_assert_uint_eq(trial.totals.ooms, 1);
     ck_assert_uint_eq(trial.totals.justified, 1);
     trial_deinit(&trial);
@@ -261,10 +230,10 @@ TEST(clients_react_and_all_wait_now_and_then)
 {
     struct run_totals totals = {0};
     for (uint64_t seed = 1; seed <= 10; seed++) {
-        struct setup setup;
         struct trial trial;
-        setup_for(&setup, &scenario_reacting_clients, "hbm", seed);
-        run_trial(&scenario_reacting_clients, &setup, true, 1000, &trial);
+        wish_play(
+            &(struct trial_wish){"hbm", &scenario_reacting_clients, seed, .op_count_max = 1000},
+            &trial);
         ck_assert_int_eq(trial.first.kind, VERDICT_NONE);
         run_totals_add(&totals, &trial.totals);
         trial_deinit(&trial);
@@ -304,13 +273,11 @@ static void leak_fills_and_is_named(uint64_t seed, uint32_t host_count)
     struct scenario_view view;
     struct op op;
     struct growth growth = {0};
-    char reason[RUN_REASON_BYTES];
-    setup_for(&setup, &scenario_slow_leak, "hbm", seed);
+    wish_set_up(&(struct trial_wish){"hbm", &scenario_slow_leak, .seed = seed}, &setup);
     setup.host_count = host_count;
     random_init(&random, seed);
     scenario_slow_leak.begin(state, &random, &setup, true);
-    struct run *run = run_create(target_find("hbm"), &setup, reason);
-    ck_assert_ptr_nonnull(run);
+    struct run *run = begin_run(target_find("hbm"), &setup);
     run_view(run, &view);
     while (!run_is_broken(run) && run_ops(run)->count < scenario_slow_leak.ops_per_trial &&
            scenario_slow_leak.next(state, &random, &view, &op)) {
@@ -353,10 +320,9 @@ TEST(hosts_are_compared_and_one_host_fails_alone)
     uint32_t hosts_min = UINT32_MAX;
     uint32_t hosts_max = 0;
     for (uint64_t seed = 1; seed <= 40; seed++) {
-        struct setup setup;
         struct trial trial;
-        setup_for(&setup, &scenario_host_skew, "hbm", seed);
-        run_trial(&scenario_host_skew, &setup, true, 2000, &trial);
+        wish_play(&(struct trial_wish){"hbm", &scenario_host_skew, seed, .op_count_max = 2000},
+                  &trial);
         hosts_min = trial.setup.host_count < hosts_min ? trial.setup.host_count : hosts_min;
         hosts_max = trial.setup.host_count > hosts_max ? trial.setup.host_count : hosts_max;
         for (size_t i = 0; i < trial.ops.count; i++) {
@@ -380,10 +346,10 @@ TEST(hosts_are_compared_and_one_host_fails_alone)
 static void share_a_device(const char *target, struct run_totals *all)
 {
     for (uint64_t seed = 1; seed <= 40; seed++) {
-        struct setup setup;
         struct trial trial;
-        setup_for(&setup, &scenario_serving_beside_training, target, seed);
-        run_trial(&scenario_serving_beside_training, &setup, true, 600, &trial);
+        wish_play(&(struct trial_wish){target, &scenario_serving_beside_training, seed,
+                                       .op_count_max = 600},
+                  &trial);
         ck_assert_msg(trial.first.kind == VERDICT_NONE, "seed %" PRIu64 ": %s", seed,
                       trial.first.reason);
         ck_assert_uint_ge(trial.setup.host_count, 2);
@@ -419,10 +385,9 @@ TEST(a_mesh_of_hosts_shows_each_way_to_be_missing)
     struct run_totals all = {0};
     uint64_t flagged = 0;
     for (uint64_t seed = 1; seed <= 40; seed++) {
-        struct setup setup;
         struct trial trial;
-        setup_for(&setup, &scenario_mesh_skew, "hbm", seed);
-        run_trial(&scenario_mesh_skew, &setup, true, 2000, &trial);
+        wish_play(&(struct trial_wish){"hbm", &scenario_mesh_skew, seed, .op_count_max = 2000},
+                  &trial);
         ck_assert_msg(trial.first.kind == VERDICT_NONE, "seed %" PRIu64 ": %s", seed,
                       trial.first.reason);
         ck_assert(trial.setup.has_clocks);

@@ -4,6 +4,7 @@
 #include "scenarios/private/parts.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/helpers/lists.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -56,21 +57,16 @@ static void note_requests(struct peaks *peaks, uint64_t *in_a_row, const struct 
 static struct peaks run_trial(const struct scenario *scenario, uint64_t seed, uint64_t op_count)
 {
     alignas(max_align_t) unsigned char state[SCENARIO_STATE_BYTES] = {0};
-    char reason[RUN_REASON_BYTES];
     struct peaks peaks = {0};
     struct setup setup;
     struct random random;
     struct scenario_view view;
     struct op op;
     uint64_t in_a_row = 0;
-    setup_init(&setup);
-    (void)snprintf(setup.target, sizeof setup.target, "hbm");
-    setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
-    setup.seed = seed;
+    wish_set_up(&(struct trial_wish){"hbm", scenario, .seed = seed}, &setup);
     random_init(&random, seed);
     scenario->begin(state, &random, &setup, true);
-    struct run *run = run_create(target_find("hbm"), &setup, reason);
-    ck_assert_msg(run != NULL, "%s", reason);
+    struct run *run = begin_run(target_find("hbm"), &setup);
     run_view(run, &view);
     while (run_ops(run)->count < op_count && scenario->next(state, &random, &view, &op)) {
         run_step(run, &op);
@@ -182,18 +178,14 @@ TEST(a_full_target_ends_the_filling)
     const struct scenario *const deep[] = {&scenario_deep_blocks, &scenario_deep_queue};
     for (unsigned i = 0; i < sizeof deep / sizeof deep[0]; i++) {
         alignas(max_align_t) unsigned char state[SCENARIO_STATE_BYTES] = {0};
-        char reason[RUN_REASON_BYTES];
         struct setup setup;
         struct random random;
         struct scenario_view view;
         struct op op;
-        setup_init(&setup);
-        (void)snprintf(setup.target, sizeof setup.target, "null");
-        setup.capacity_bytes = 16 << 20;
+        wish_set_up(&(struct trial_wish){"null", deep[i], .capacity_bytes = 16 << 20}, &setup);
         random_init(&random, 1);
         deep[i]->begin(state, &random, &setup, false);
-        struct run *run = run_create(target_find("null"), &setup, reason);
-        ck_assert_msg(run != NULL, "%s", reason);
+        struct run *run = begin_run(target_find("null"), &setup);
         run_view(run, &view);
         while (run_ops(run)->count < 4000 && deep[i]->next(state, &random, &view, &op)) {
             run_step(run, &op);

@@ -2,11 +2,10 @@
  * evicting: no promise broken, no OOM premature, none left unknown.  HBMSTRESS_SEEDS (10 by
  * default, in a short run 3) says how many seeds of each; without a mitigation it is a third, and
  * of a scenario with long trials also. */
-#include "harness/run/run.h"
-#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/helpers/draws.h"
+#include "tests/helpers/lists.h"
 #include "tests/helpers/scenario_count.h"
 #include "tests/helpers/suite.h"
 
@@ -28,20 +27,8 @@ static void keep_promises(const struct scenario *scenario, const char *off, uint
 {
     uint64_t failed = 0;
     for (uint64_t seed = 1; seed <= seeds; seed++) {
-        struct setup setup;
         struct trial trial;
-        char reason[RUN_REASON_BYTES] = "";
-        setup_init(&setup);
-        snprintf(setup.chip, sizeof setup.chip, "%s", scenario->chip);
-        setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
-        setup.seed = seed;
-        ck_assert(off == NULL || setup_set_option(&setup, off, "no"));
-        const struct trial_plan plan = {.target = target_find("hbm"),
-                                        .scenario = scenario,
-                                        .setup = &setup,
-                                        .capacity_is_free = true,
-                                        .op_count_max = scenario->ops_per_trial};
-        ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
+        wish_play(&(struct trial_wish){"hbm", scenario, seed, .key = off, .value = "no"}, &trial);
         if (trial.first.kind != VERDICT_NONE || trial.totals.unknown > 0) {
             failed++;
             printf("%s seed %" PRIu64 " op %u: %s: %s; %" PRIu64 " unknown\n", scenario->name, seed,

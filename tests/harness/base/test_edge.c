@@ -1,5 +1,6 @@
 /* The search for the largest number for which something holds. */
 #include "harness/base/edge.h"
+#include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -54,42 +55,23 @@ TEST(the_edge_is_found_from_any_start)
     }
 }
 
-TEST(nothing_and_everything_have_one_side)
+static void show_edge(struct world world, uint64_t low, uint64_t high, uint64_t start,
+                      struct edge known)
 {
-    struct world nothing = world_of(1), everything = world_of(UINT64_MAX);
-    struct edge edge = find(&nothing, 2, 60, 9, (struct edge){0});
-    ck_assert_uint_eq(edge.holds, 0);
-    ck_assert_uint_eq(edge.fails, 2);
-    edge = find(&everything, 2, 60, 9, (struct edge){0});
-    ck_assert_uint_eq(edge.holds, 60);
-    ck_assert_uint_eq(edge.fails, 0);
+    const struct edge edge = find(&world, low, high, start, known);
+    SHOW(edge.holds, edge.fails, world.try_count, world.lowest_asked, world.highest_asked);
 }
 
-TEST(a_high_bound_near_the_end_of_64_bits_does_not_wrap)
+TEST(what_holds_up_to_a_number_has_an_edge, .teardown = snap_rest)
 {
-    struct world world = world_of(UINT64_MAX - 2);
-    const struct edge edge = find(&world, 1, UINT64_MAX, UINT64_MAX / 2 + 9, (struct edge){0});
-    ck_assert_uint_eq(edge.holds, UINT64_MAX - 2);
-    ck_assert_uint_eq(edge.fails, UINT64_MAX - 1);
-}
-
-TEST(what_is_known_is_not_tried_again)
-{
-    struct world world = world_of(11);
-    const struct edge edge = find(&world, 1, 100, 1, (struct edge){.holds = 8, .fails = 16});
-    ck_assert_uint_eq(edge.holds, 11);
-    ck_assert_uint_eq(edge.fails, 12);
-    ck_assert_uint_eq(world.try_count, 3); /* 12, 10, 11 */
-    ck_assert_uint_ge(world.lowest_asked, 9);
-    ck_assert_uint_le(world.highest_asked, 15);
-}
-
-TEST(tries_that_run_out_leave_what_was_found)
-{
-    struct world world = world_of(40);
-    world.try_count_max = 3;
-    const struct edge edge = find(&world, 1, 1000, 10, (struct edge){0}); /* 10, 20, 40 */
-    ck_assert_uint_eq(edge.holds, 40);
-    ck_assert_uint_eq(edge.fails, 0);
-    ck_assert_uint_eq(world.try_count, 3);
+    const struct edge none = {0};
+    show("nothing and everything have one side:\n");
+    show_edge(world_of(1), 2, 60, 9, none);
+    show_edge(world_of(UINT64_MAX), 2, 60, 9, none);
+    show("near the end of 64 bits nothing wraps:\n");
+    show_edge(world_of(UINT64_MAX - 2), 1, UINT64_MAX, UINT64_MAX / 2 + 9, none);
+    show("what is known is not tried again:\n");
+    show_edge(world_of(11), 1, 100, 1, (struct edge){.holds = 8, .fails = 16});
+    show("tries that run out leave what was found:\n");
+    show_edge((struct world){.most = 40, .try_count_max = 3}, 1, 1000, 10, none);
 }

@@ -39,27 +39,21 @@ TEST(commas_stand_between_members_and_nowhere_else)
 
 TEST(a_fraction_has_six_digits_and_no_rounding_up)
 {
-    static const struct {
-        uint64_t part, whole;
-        const char *digits;
-    } cases[] = {
-        {0, 0, "0.000000"},
-        {0, 7, "0.000000"},
-        {12, 3400, "0.003529"},
-        {2, 3, "0.666666"},
-        {7, 7, "1.000000"},
-        {999999999, 1000000000, "0.999999"},
-        {UINT64_MAX / 2, UINT64_MAX, "0.500000"},
-        {UINT64_MAX, UINT64_MAX, "1.000000"},
-    };
+    static const uint64_t cases[][2] = {{0, 0},
+                                        {0, 7},
+                                        {12, 3400},
+                                        {2, 3},
+                                        {7, 7},
+                                        {999999999, 1000000000},
+                                        {UINT64_MAX / 2, UINT64_MAX},
+                                        {UINT64_MAX, UINT64_MAX}};
+    json_nest(&text, "shares", '[');
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char expected[64];
-        writing_clear(&text);
-        writing_append(&text, "{");
-        json_add_fraction(&text, "share", cases[i].part, cases[i].whole);
-        snprintf(expected, sizeof expected, "{\"share\":%s", cases[i].digits);
-        ck_assert_str_eq(text.bytes, expected);
+        json_add_fraction(&text, NULL, cases[i][0], cases[i][1]);
     }
+    ck_assert_str_eq(text.bytes,
+                     "{\"shares\":[0.000000,0.000000,0.003529,0.666666,1.000000,0.999999,"
+                     "0.500000,1.000000");
 }
 
 TEST(a_spaced_document_has_blanks_but_none_at_the_end_of_a_line)

@@ -5,35 +5,29 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { FLOOR_COUNT = 200, COUNT_MIN = 64, WALK_COUNT = 2000 };
 static uint64_t floors[FLOOR_COUNT];
+static struct trend trend; /* what was said last */
+static struct series series;
 static const double ALPHA = 0.001 / 40;
 
-static enum trend_answer test_floors(size_t count, struct trend *trend)
+static enum trend_answer test_floors(size_t count)
 {
     const struct trend_question question = {floors, count, COUNT_MIN, TREND_WINDOW_COUNT_MAX,
                                             ALPHA};
-    return trend_test(&question, trend);
-}
-
-static enum trend_answer answer_trend(void)
-{
-    struct trend trend;
-    return test_floors(FLOOR_COUNT, &trend);
+    return trend_test(&question, &trend);
 }
 
 TEST(a_line_under_noise_grows_with_its_slope)
 {
     struct random random;
-    struct trend trend;
     random_init(&random, 5);
     for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
         floors[i] = 100000 + 100 * i + random_below(&random, 200);
     }
-    ck_assert_int_eq(test_floors(FLOOR_COUNT, &trend), TREND_GROWS);
+    ck_assert_int_eq(test_floors(FLOOR_COUNT), TREND_GROWS);
     ck_assert_double_gt(trend.slope_bytes, 90);
     ck_assert_double_lt(trend.slope_bytes, 110);
     ck_assert_uint_eq(trend.first % 4, 0);
@@ -45,13 +39,13 @@ TEST(warm_up_is_no_trend)
         for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
             floors[i] = (i < length ? i : length) * 1000;
         }
-        ck_assert_msg(answer_trend() != TREND_GROWS, "warm-up of %" PRIu64 " of %d", length,
-                      FLOOR_COUNT);
+        ck_assert_msg(test_floors(FLOOR_COUNT) != TREND_GROWS, "warm-up of %" PRIu64 " of %d",
+                      length, FLOOR_COUNT);
     }
     for (int i = 0; i < FLOOR_COUNT; i++) {
         floors[i] = (uint64_t)(1e6 * (1 - exp(-i * 5.0 / FLOOR_COUNT)));
     }
-    ck_assert_int_ne(answer_trend(), TREND_GROWS);
+    ck_assert_int_ne(test_floors(FLOOR_COUNT), TREND_GROWS);
 }
 
 TEST(steps_are_no_trend)
@@ -63,7 +57,7 @@ TEST(steps_are_no_trend)
             floors[i] = 1000 + (uint64_t)(i * count / FLOOR_COUNT) * 100000 +
                         random_below(&random, 50);
         }
-        ck_assert_msg(answer_trend() != TREND_GROWS, "%d steps", count);
+        ck_assert_msg(test_floors(FLOOR_COUNT) != TREND_GROWS, "%d steps", count);
     }
 }
 
@@ -73,7 +67,7 @@ TEST(periods_are_no_trend)
         for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
             floors[i] = 5000 + i % period * 1000;
         }
-        ck_assert_msg(answer_trend() != TREND_GROWS, "period %" PRIu64, period);
+        ck_assert_msg(test_floors(FLOOR_COUNT) != TREND_GROWS, "period %" PRIu64, period);
     }
 }
 
@@ -82,7 +76,7 @@ TEST(a_trend_is_seen_through_steps)
     for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
         floors[i] = 100 * i + (i > 70 ? 1000000 : 0) + (i > 150 ? 500000 : 0);
     }
-    ck_assert_int_eq(answer_trend(), TREND_GROWS);
+    ck_assert_int_eq(test_floors(FLOOR_COUNT), TREND_GROWS);
 }
 
 /* Bounded or not, and however slow, a walk drifts beyond chance no more often than alpha says. */
@@ -99,25 +93,23 @@ TEST(random_walks_are_no_trend)
             at = goes_up ? at + 1 : at - 1;
             floors[i] = at * 1000;
         }
-        cried += answer_trend() == TREND_GROWS;
+        cried += test_floors(FLOOR_COUNT) == TREND_GROWS;
     }
     ck_assert_uint_eq(cried, 0);
 }
 
 TEST(a_short_series_says_nothing)
 {
-    struct trend trend;
     for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
         floors[i] = i;
     }
-    ck_assert_int_eq(test_floors(COUNT_MIN - 1, &trend), TREND_SHORT);
-    ck_assert_int_eq(test_floors(COUNT_MIN, &trend), TREND_GROWS);
+    ck_assert_int_eq(test_floors(COUNT_MIN - 1), TREND_SHORT);
+    ck_assert_int_eq(test_floors(COUNT_MIN), TREND_GROWS);
 }
 
 TEST(few_floors_grow_where_each_is_above_the_one_before)
 {
     const uint64_t rising[] = {10, 20, 40, 50}, falling[] = {10, 20, 15, 50};
-    struct trend trend;
     const struct trend_question question = {rising, 4, 2, TREND_WINDOW_COUNT_MAX, TREND_CHANCE};
     ck_assert_int_eq(trend_test(&question, &trend), TREND_GROWS);
     ck_assert_double_eq_tol(trend.slope_bytes, 14.2, 0.1);
@@ -128,99 +120,77 @@ TEST(few_floors_grow_where_each_is_above_the_one_before)
 
 /* --- of a series --- */
 
-static struct series *series;
-
-static void begin_series(void)
-{
-    series = calloc(1, sizeof *series);
-    ck_assert_ptr_nonnull(series);
-}
-
-static void end_series(void)
-{
-    free(series);
-}
-
 /* So many steps of an op that takes 1000 and one that returns all of it but `left`. */
 static void add_steps(size_t count, uint64_t base, uint64_t left)
 {
     for (size_t i = 0; i < count; i++) {
-        series_add(series, base + i * left + 1000);
-        series_add(series, base + (i + 1) * left);
+        series_add(&series, base + i * left + 1000);
+        series_add(&series, base + (i + 1) * left);
     }
 }
 
-TEST(what_steps_leave_behind_grows_by_as_much_an_op, .setup = begin_series, .teardown = end_series)
+TEST(what_steps_leave_behind_grows_by_as_much_an_op)
 {
-    struct trend trend;
     add_steps(40, 5000, 10);
-    ck_assert_int_eq(trend_of_series(series, TREND_OPS, &trend), TREND_GROWS);
+    ck_assert_int_eq(trend_of_series(&series, TREND_OPS, &trend), TREND_GROWS);
     ck_assert_double_eq_tol(trend.slope_bytes, 5, 1e-9);
     ck_assert_double_eq_tol(trend.slope_low_bytes, 5, 1e-9);
 }
 
-TEST(a_series_of_any_length_keeps_its_slope, .setup = begin_series, .teardown = end_series)
+TEST(a_series_of_any_length_keeps_its_slope)
 {
-    struct trend trend;
     add_steps(100000, 5000, 1);
-    ck_assert_uint_eq(series->unit_count, 200000);
-    ck_assert_uint_gt(series->slot_units, 1);
-    ck_assert_int_eq(trend_of_series(series, TREND_OPS, &trend), TREND_GROWS);
+    ck_assert_uint_eq(series.unit_count, 200000);
+    ck_assert_uint_gt(series.slot_units, 1);
+    ck_assert_int_eq(trend_of_series(&series, TREND_OPS, &trend), TREND_GROWS);
     ck_assert_double_eq_tol(trend.slope_bytes, 0.5, 0.001);
 }
 
-TEST(a_first_filling_is_no_growth, .setup = begin_series, .teardown = end_series)
+TEST(a_first_filling_is_no_growth)
 {
-    struct trend trend;
     for (uint64_t i = 0; i < 200; i++) {
-        series_add(series, i * 1000);
+        series_add(&series, i * 1000);
     }
-    ck_assert_int_eq(trend_of_series(series, TREND_OPS, &trend), TREND_FILLS);
-    end_series();
-    begin_series();
+    ck_assert_int_eq(trend_of_series(&series, TREND_OPS, &trend), TREND_FILLS);
+    memset(&series, 0, sizeof series);
     add_steps(200, 0, 600); /* more than half of what a step swings stays */
-    ck_assert_int_eq(trend_of_series(series, TREND_OPS, &trend), TREND_FILLS);
-    ck_assert_int_eq(trend_of_series(series, TREND_SEEN_STEPS, &trend), TREND_FILLS);
+    ck_assert_int_eq(trend_of_series(&series, TREND_OPS, &trend), TREND_FILLS);
+    ck_assert_int_eq(trend_of_series(&series, TREND_SEEN_STEPS, &trend), TREND_FILLS);
 }
 
-TEST(what_fills_before_the_steps_settle_does_not_count, .setup = begin_series,
-     .teardown = end_series)
+TEST(what_fills_before_the_steps_settle_does_not_count)
 {
-    struct trend trend;
     for (uint64_t i = 0; i < 100; i++) {
-        series_add(series, i * 1000);
+        series_add(&series, i * 1000);
     }
     add_steps(100, 100000, 0);
-    ck_assert_int_eq(trend_of_series(series, TREND_OPS, &trend), TREND_FLAT);
+    ck_assert_int_eq(trend_of_series(&series, TREND_OPS, &trend), TREND_FLAT);
 }
 
-TEST(an_evaluation_every_ten_steps_is_no_growth, .setup = begin_series, .teardown = end_series)
+TEST(an_evaluation_every_ten_steps_is_no_growth)
 {
-    struct trend trend;
     for (size_t i = 0; i < 20; i++) {
         add_steps(9, 5000, 10); /* gives all back */
         add_steps(1, 5000, 0);
     }
-    ck_assert_int_ne(trend_of_series(series, TREND_OPS, &trend), TREND_GROWS);
+    ck_assert_int_ne(trend_of_series(&series, TREND_OPS, &trend), TREND_GROWS);
 }
 
-TEST(known_steps_need_not_settle, .setup = begin_series, .teardown = end_series)
+TEST(known_steps_need_not_settle)
 {
-    struct trend trend;
     for (uint64_t i = 0; i < 10; i++) {
-        series_add(series, i * 1000);
-        series_widen(series, i * 1000 + 10);
+        series_add(&series, i * 1000);
+        series_widen(&series, i * 1000 + 10);
     }
-    ck_assert_int_eq(trend_of_series(series, TREND_SEEN_STEPS, &trend), TREND_FILLS);
-    ck_assert_int_eq(trend_of_series(series, TREND_KNOWN_STEPS, &trend), TREND_GROWS);
+    ck_assert_int_eq(trend_of_series(&series, TREND_SEEN_STEPS, &trend), TREND_FILLS);
+    ck_assert_int_eq(trend_of_series(&series, TREND_KNOWN_STEPS, &trend), TREND_GROWS);
     ck_assert_double_eq_tol(trend.slope_bytes, 1000, 1e-9);
 }
 
-TEST(three_steps_say_nothing, .setup = begin_series, .teardown = end_series)
+TEST(three_steps_say_nothing)
 {
-    struct trend trend;
     add_steps(4, 5000, 10); /* the last one may be cut off */
-    ck_assert_int_eq(trend_of_series(series, TREND_OPS, &trend), TREND_SHORT);
-    ck_assert_int_eq(trend_of_series(memset(series, 0, sizeof *series), TREND_OPS, &trend),
+    ck_assert_int_eq(trend_of_series(&series, TREND_OPS, &trend), TREND_SHORT);
+    ck_assert_int_eq(trend_of_series(memset(&series, 0, sizeof series), TREND_OPS, &trend),
                      TREND_FILLS);
 }

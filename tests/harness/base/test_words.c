@@ -1,42 +1,35 @@
 /* Counts, sizes and shares in words. */
 #include "harness/base/size.h"
 #include "harness/base/writing.h"
+#include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 
-static void check_count(uint64_t count, const char *noun, const char *expected)
+TEST(a_noun_follows_its_count, .teardown = snap_rest)
 {
-    struct writing text;
-    writing_init(&text);
-    writing_append_count(&text, count, noun);
-    ck_assert_str_eq(writing_string(&text), expected);
-    writing_deinit(&text);
+    static const struct {
+        uint64_t count;
+        const char *noun;
+    } rows[] = {{1, "block"}, {0, "block"},  {UINT64_MAX, "op"}, {2, "entry"},  {1, "entry"},
+                {2, "delay"}, {2, "switch"}, {2, "path"},        {2, "process"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct writing text;
+        writing_init(&text);
+        writing_append_count(&text, rows[i].count, rows[i].noun);
+        show("%s\n", writing_string(&text));
+        writing_deinit(&text);
+    }
+    show("%s %s\n", plural(1, "was", "were"), plural(0, "was", "were"));
 }
 
-TEST(a_noun_follows_its_count)
+TEST(a_share_is_rounded_down, .teardown = snap_rest)
 {
-    check_count(1, "block", "1 block");
-    check_count(0, "block", "0 blocks");
-    check_count(UINT64_MAX, "op", "18446744073709551615 ops");
-    check_count(2, "entry", "2 entries");
-    check_count(1, "entry", "1 entry");
-    check_count(2, "delay", "2 delays");
-    check_count(2, "switch", "2 switches");
-    check_count(2, "path", "2 paths");
-    check_count(2, "process", "2 processes");
-    ck_assert_str_eq(plural(1, "was", "were"), "was");
-    ck_assert_str_eq(plural(0, "was", "were"), "were");
-}
-
-TEST(a_share_is_rounded_down)
-{
-    ck_assert_str_eq(share_text_of(1, 3).text, "33.33 %");
-    ck_assert_str_eq(share_text_of(3, 3).text, "100.00 %");
-    ck_assert_str_eq(share_text_of(UINT64_MAX, UINT64_MAX).text, "100.00 %");
-    ck_assert_str_eq(share_text_of(0, 3).text, "0.00 %");
-    ck_assert_str_eq(share_text_of(1, 10001).text, "less than 0.01 %");
-    ck_assert_str_eq(share_text_of(5, 0).text, "0.00 %");
+    static const uint64_t rows[][2] = {{1, 3}, {3, 3},     {UINT64_MAX, UINT64_MAX},
+                                       {0, 3}, {1, 10001}, {5, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        show("%s\n", share_text_of(rows[i][0], rows[i][1]).text);
+    }
     ck_assert_uint_eq(share_of(UINT64_MAX - 1, UINT64_MAX, 100), 99);
     ck_assert_uint_eq(share_of(1, 0, 100), 0);
 }

@@ -163,6 +163,11 @@ static uint64_t list_completed(void)
     WORD(disarm_all, NOTHING, (device_disarm_all(device), 0))                                      \
     WORD(event, NOTHING, (timeline_add(timeline, a[0], a[1]), 0)) /* EVENT DELAY */                \
     WORD(enqueue, NOTHING, (timeline_enqueue(timeline, a[0], (uint32_t)a[1], a[2]), 0)) /* EVENT STREAM DELAY */ \
+    WORD(postpone, NOTHING, (timeline_postpone(timeline, a[0], a[1]), 0)) /* EVENT DELAY */       \
+    WORD(start, NOTHING, (timeline_start(timeline, a[0], a[1]), 0)) /* EVENT DELAY */              \
+    WORD(start_at, NOTHING, (timeline_start_at(timeline, a[0], a[1]), 0)) /* EVENT TIME */         \
+    WORD(cancel, NOTHING, (timeline_cancel(timeline, a[0]), 0))                                    \
+    WORD(stream, NUMBER, timeline_stream(timeline, a[0]))                                          \
     WORD(join, NOTHING, (collectives_join(collectives, a[0], (uint16_t)a[1], (uint32_t)a[2], a[3]), 0)) \
     WORD(advance, NOTHING, (timeline_advance(timeline, a[0]), 0))                                  \
     WORD(complete, NOTHING, (timeline_complete(timeline, a[0]), 0))                                \

@@ -1,10 +1,9 @@
 /* Hosts that share the memory of one device: who may wake, who is refused, and who had it then. */
 #include "harness/device/device.h"
 #include "harness/device/timeline.h"
-#include "harness/op/ops_file.h"
-#include "harness/run/run.h"
 #include "targets/targets.h"
-#include "tests/helpers/snap.h"
+#include "tests/helpers/lists.h"
+#include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -17,64 +16,40 @@ static struct setup setup;
 static struct op_list list;
 static struct run *run;
 
-static enum ops_file_result read_list(const char *head, const char *ops,
-                                      struct ops_file_error *error)
-{
-    char text[4096];
-    const int length = snprintf(text, sizeof text,
-                                "hbmstress-ops 1\ncapacity 1M\ngranule 512\n%s%s", head, ops);
-    op_list_init(&list);
-    return ops_file_parse(text, (size_t)length, &setup, &list, error);
-}
-
-static struct run *create_run(const char *head, const char *ops, const char *target, char *reason)
-{
-    struct ops_file_error error;
-    ck_assert_msg(read_list(head, ops, &error) == OPS_FILE_OK, "%s", error.reason);
-    return run_create(target_find(target), &setup, reason);
-}
-
 static void begin_list(const char *head, const char *ops)
 {
-    char reason[RUN_REASON_BYTES] = "";
-    run = create_run(head, ops, "hbm", reason);
-    ck_assert_msg(run != NULL, "%s", reason);
-    for (size_t i = 0; i < list.count; i++) {
-        const struct verdict *verdict = run_step(run, &list.ops[i]);
-        ck_assert_msg(verdict->kind != VERDICT_BROKEN, "%s", verdict->reason);
-    }
+    char text[4096];
+    (void)snprintf(text, sizeof text, "capacity 1M\ngranule 512\n%s%s", head, ops);
+    read_list(text, &setup, &list);
+    run = begin_run(target_find("hbm"), &setup);
+    step_all(run, &list);
+    ck_assert_uint_eq(run_totals(run)->broken, 0);
 }
 
 /* What was counted, and who was refused memory by whom; is_over: what cleaning up finds is a
  * finding, too. */
 static void end_list(bool is_over)
 {
-    char text[2048];
     const struct run_totals *totals = run_totals(run);
-    int used = snprintf(text, sizeof text,
-                        "skipped %" PRIu64 " broken %" PRIu64 " ooms %" PRIu64 " justified %" PRIu64
-                        " premature %" PRIu64 " shortages %" PRIu64 "\nmapped",
-                        totals->skipped, totals->broken, totals->ooms, totals->justified,
-                        totals->premature, totals->shortages);
+    SHOW(totals->skipped, totals->broken, totals->ooms, totals->justified, totals->premature,
+         totals->shortages);
     for (uint32_t host = 0; host < setup.host_count; host++) {
-        used += snprintf(text + used, sizeof text - (size_t)used, " %" PRIu64 "K",
-                         device_mapped_bytes(run_device(run, host)) >> 10);
+        show("%s %" PRIu64 "K", host == 0 ? "mapped" : "",
+             device_mapped_bytes(run_device(run, host)) >> 10);
     }
     for (size_t i = 0; i < run_shortages(run)->count; i++) {
         const struct shortage *one = &run_shortages(run)->shortages[i];
-        used += snprintf(text + used, sizeof text - (size_t)used,
-                         "\nop %u of host %u asked %" PRIu64 "K, left %" PRIu64
-                         "K, host %u had %" PRIu64 "K, %s since %d",
-                         one->op, one->host, one->asked_bytes >> 10, one->left_bytes >> 10,
-                         one->holder, one->holder_bytes >> 10,
-                         one->is_holder_awake ? "awake" : "asleep", (int)one->holder_since);
+        show("\nop %u of host %u asked %" PRIu64 "K, left %" PRIu64 "K, host %u had %" PRIu64
+             "K, %s since %d",
+             one->op, one->host, one->asked_bytes >> 10, one->left_bytes >> 10, one->holder,
+             one->holder_bytes >> 10, one->is_holder_awake ? "awake" : "asleep",
+             (int)one->holder_since);
     }
     for (size_t i = 0; i < run_findings(run)->count; i++) {
-        used += snprintf(text + used, sizeof text - (size_t)used, "\n%s",
-                         run_findings(run)->findings[i].verdict.mechanism);
+        show("\n%s", run_findings(run)->findings[i].verdict.mechanism);
     }
-    (void)snprintf(text + used, sizeof text - (size_t)used, "\n");
-    snap(text);
+    show("\n");
+    snap_shown();
     ck_assert(!is_over || run_finish(run)->kind == VERDICT_NONE);
     run_destroy(run);
     op_list_deinit(&list);
@@ -163,19 +138,13 @@ TEST(hosts_that_share_may_be_answered_differently)
 /* Lists of 64 MiB, with steps of 2 MiB. */
 static void begin_growing(const char *options, const char *ops)
 {
-    struct ops_file_error error;
-    char reason[RUN_REASON_BYTES] = "", text[2048];
-    const int length = snprintf(text, sizeof text,
-                                "hbmstress-ops 1\ncapacity 64M\ngranule 512\nhosts 2\nclocks own\n"
-                                "shares 0-1\n%s\n%s",
-                                options, ops);
-    op_list_init(&list);
-    ck_assert_int_eq(ops_file_parse(text, (size_t)length, &setup, &list, &error), OPS_FILE_OK);
-    run = run_create(target_find("segments"), &setup, reason);
-    ck_assert_msg(run != NULL, "%s", reason);
-    for (size_t i = 0; i < list.count; i++) {
-        (void)run_step(run, &list.ops[i]);
-    }
+    char text[2048];
+    (void)snprintf(text, sizeof text,
+                   "capacity 64M\ngranule 512\nhosts 2\nclocks own\nshares 0-1\n%s\n%s", options,
+                   ops);
+    read_list(text, &setup, &list);
+    run = begin_run(target_find("segments"), &setup);
+    step_all(run, &list);
 }
 
 TEST(a_region_beyond_the_shared_device_is_refused_justly)
@@ -206,64 +175,24 @@ TEST(what_it_promised_to_give_back_counts_as_left)
 
 /* --- what is refused --- */
 
-TEST(the_head_comes_back_as_it_was)
+TEST(the_head_comes_back_as_it_was, .to = 2)
 {
-    static const char *const lines[] = {"shares 0-2\n", "shares 0,2-3 3M\n"};
-    for (size_t i = 0; i < 2; i++) {
-        char head[64];
-        struct ops_file_error error;
-        char *text = NULL;
-        size_t length = 0;
-        snprintf(head, sizeof head, "hosts 4\n%s", lines[i]);
-        ck_assert_int_eq(read_list(head, "\n0: report\n", &error), OPS_FILE_OK);
-        ck_assert_uint_eq(setup.shared_hosts, i == 0 ? 7 : 13);
-        ck_assert_uint_eq(setup_shared_bytes(&setup), i == 0 ? 1 << 20 : 3 << 20);
-        FILE *stream = open_memstream(&text, &length);
-        ops_file_print_head(stream, &setup);
-        fclose(stream);
-        ck_assert_ptr_nonnull(strstr(text, lines[i]));
-        free(text);
-        op_list_deinit(&list);
-    }
-}
-
-TEST(what_is_wrong_in_the_head_is_said)
-{
-    static const struct {
-        const char *head, *ops;
-    } wrong[] = {
-        {"hosts 2\nshares 0\n", ""},
-        {"hosts 2\nshares 0-2\n", ""},
-        {"hosts 2\nshares 0,0\n", ""},
-        {"hosts 2\nshares 0-1 lots\n", ""},
-        {"hosts 2\nshares 0-1 0\n", ""},
-        {"hosts 2\nshares 0-1 512K\n", ""},
-        {"hosts 2\nshares 0-1 2M more\n", ""},
-        {"hosts 2\nshares 0-1\nshares 0-1\n", ""},
-        {"hosts 2\nshares 0-1\n", "\n0: alloc size=1K lane=1\n"},
-    };
-    char text[2048] = "";
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct ops_file_error error;
-        const size_t used = strlen(text);
-        ck_assert_int_eq(read_list(wrong[i].head, wrong[i].ops, &error), OPS_FILE_INVALID);
-        snprintf(text + used, sizeof text - used, "%s%s-> %s\n", wrong[i].head, wrong[i].ops,
-                 error.reason);
-        op_list_deinit(&list);
-    }
-    snap(text);
+    static const char *const heads[] = {"capacity 1M\nhosts 4\nshares 0-2\n",
+                                        "capacity 1M\nhosts 4\nshares 0,2-3 3M\n"};
+    read_list(heads[_i], &setup, &list);
+    ck_assert_uint_eq(setup.shared_hosts, _i == 0 ? 7 : 13);
+    ck_assert_uint_eq(setup_shared_bytes(&setup), _i == 0 ? 1 << 20 : 3 << 20);
+    char *text = list_text(&setup, NULL, NULL);
+    snap_lines(text, "shares");
+    free(text);
 }
 
 TEST(a_target_that_does_not_sleep_shares_nothing)
 {
     char reason[RUN_REASON_BYTES] = "";
-    ck_assert_ptr_null(create_run("hosts 2\nshares 0-1\n", "", "first_fit", reason));
+    read_list("capacity 1M\nhosts 2\nshares 0-1\n", &setup, &list);
+    ck_assert_ptr_null(run_create(target_find("first_fit"), &setup, reason));
     snap(reason);
-    op_list_deinit(&list);
-    setup_init(&setup);
-    setup_set_hosts(&setup, 2);
-    setup.capacity_bytes = 1 << 20;
-    setup.shared_hosts = 3;
     setup.shared_bytes = 1 << 19;
     ck_assert(setup_set_option(&setup, "sleep", "keeps"));
     ck_assert_ptr_null(run_create(target_find("hbm"), &setup, reason));

@@ -13,13 +13,15 @@ struct naive {
     uint64_t owner[BYTE_COUNT], offset[BYTE_COUNT]; /* owner 0 = nothing */
 };
 
-static void check_equal(const struct span_map *map, const struct naive *naive)
+static struct span_map map;
+static struct span span;
+
+static void check_equal(const struct naive *naive)
 {
     struct span_cursor cursor;
-    struct span span;
     uint64_t at = 0;
-    for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
-        span_map_get(map, &cursor, &span);
+    for (bool found = span_map_first(&map, &cursor); found; found = span_map_next(&map, &cursor)) {
+        span_map_get(&map, &cursor, &span);
         for (; at < span.start; at++) {
             ck_assert_uint_eq(naive->owner[at], 0);
         }
@@ -33,16 +35,24 @@ static void check_equal(const struct span_map *map, const struct naive *naive)
     }
 }
 
-EVERY_TEST(.timeout_s = 120);
+static void begin_map(void)
+{
+    span_map_init(&map);
+}
+
+static void end_map(void)
+{
+    span_map_deinit(&map);
+}
+
+EVERY_TEST(.timeout_s = 120, .setup = begin_map, .teardown = end_map);
 
 TEST(random_inserts_and_erases_equal_an_array_of_bytes, .to = 4)
 {
     static struct naive naive;
     struct random random;
-    struct span_map map;
     memset(&naive, 0, sizeof naive);
     random_init(&random, (uint64_t)_i);
-    span_map_init(&map);
     for (uint64_t step = 1; step <= STEP_COUNT; step++) {
         const uint64_t start = random_below(&random, BYTE_COUNT - 1);
         const uint64_t longest = random_chance(&random, 1, 20) ? BYTE_COUNT : 12;
@@ -59,17 +69,13 @@ TEST(random_inserts_and_erases_equal_an_array_of_bytes, .to = 4)
         }
         ck_assert(span_map_invariants_hold(&map));
         if (step % 64 == 0) {
-            check_equal(&map, &naive);
+            check_equal(&naive);
         }
     }
-    span_map_deinit(&map);
 }
 
 TEST(find_gives_the_first_range_that_ends_above_the_address)
 {
-    struct span_map map;
-    struct span span;
-    span_map_init(&map);
     ck_assert(!span_map_intersects(&map, 0, 100, &span));
     span_map_insert(&map, &(struct span){10, 20, 1, 0});
     span_map_insert(&map, &(struct span){20, 30, 2, 0});
@@ -80,14 +86,10 @@ TEST(find_gives_the_first_range_that_ends_above_the_address)
     ck_assert_uint_eq(span.owner, 2);
     ck_assert(!span_map_intersects(&map, 30, 31, &span));
     ck_assert(!span_map_intersects(&map, 15, 15, &span));
-    span_map_deinit(&map);
 }
 
 TEST(a_claim_is_the_new_range_or_one_that_is_in_its_way)
 {
-    struct span_map map;
-    struct span span;
-    span_map_init(&map);
     const struct span_claim first = span_map_claim(&map, 10, 20, 1);
     ck_assert(first.is_free);
     ck_assert(span_map_claim(&map, 20, 30, 2).is_free);
@@ -105,17 +107,13 @@ TEST(a_claim_is_the_new_range_or_one_that_is_in_its_way)
     span_map_remove(&map, first.cursor);
     ck_assert(span_map_claim(&map, 0, 20, 3).is_free);
     ck_assert(span_map_invariants_hold(&map));
-    span_map_deinit(&map);
 }
 
 /* The bounds are sums, as those of callers: a loop takes them as they are. */
 TEST(loops_go_over_the_ranges_that_their_bounds_meet)
 {
-    struct span_map map;
-    struct span span;
     uint64_t all = 0, between = 0, within = 0;
     const uint64_t from = 12, bytes = 30;
-    span_map_init(&map);
     EACH_SPAN(&map, &span) {
         ck_abort_msg("there is none");
     }
@@ -136,5 +134,4 @@ TEST(loops_go_over_the_ranges_that_their_bounds_meet)
     ck_assert_uint_eq(between, 2345);
     ck_assert_uint_eq(within, 2345);
     ck_assert_uint_eq(map.count, 2);
-    span_map_deinit(&map);
 }

@@ -5,6 +5,7 @@
 #include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/helpers/lists.h"
 #include "tests/helpers/scenario_count.h"
 #include "tests/helpers/suite.h"
 
@@ -15,38 +16,41 @@
 
 enum { TRIAL_COUNT = 2000, OP_COUNT = 1500, HOST_COUNT = 3 };
 
+static struct op_list slipped; /* the ops between those of a scenario; ref: where each came */
+
 /* Models of an empty device, for faulting_next alone. */
 static struct run *open_run(uint32_t host_count)
 {
     struct setup setup;
-    char reason[RUN_REASON_BYTES] = "";
     setup_init(&setup);
     setup.capacity_bytes = UINT64_C(64) << 20;
     setup.host_count = host_count;
-    struct run *run = run_create(target_find("null"), &setup, reason);
-    ck_assert_msg(run != NULL, "%s", reason);
-    return run;
+    return begin_run(target_find("null"), &setup);
 }
 
-/* Appends the ops that are slipped in between own_count ops of a scenario; ref: where each came. */
-static void slip_faults(struct faulting *faulting, const struct run *run, uint32_t own_count,
-                        struct op_list *slipped)
+static void slip_faults(struct faulting *faulting, const struct run *run, uint32_t own_count)
 {
     struct scenario_view view;
     struct op op;
+    op_list_clear(&slipped);
     run_view(run, &view);
     view.op_number = 0;
     for (uint32_t i = 0; i < own_count; view.op_number++) {
         if (faulting_next(faulting, &view, &op)) {
             op.ref = view.op_number; /* no fault has a reference */
-            op_list_append(slipped, &op);
+            op_list_append(&slipped, &op);
         } else {
             i++;
         }
     }
 }
 
-EVERY_TEST(.timeout_s = 120);
+static void end_list(void)
+{
+    op_list_deinit(&slipped);
+}
+
+EVERY_TEST(.timeout_s = 120, .teardown = end_list);
 
 TEST(a_kind_is_on_in_a_quarter_of_all_trials)
 {
@@ -99,9 +103,7 @@ TEST(only_kinds_that_are_on_and_wished_for_come)
         struct faulting faulting;
         faulting_init(&faulting, &wanted, seed);
         const struct faulting drawn = faulting;
-        struct op_list slipped;
-        op_list_init(&slipped);
-        slip_faults(&faulting, run, OP_COUNT, &slipped);
+        slip_faults(&faulting, run, OP_COUNT);
         for (size_t i = 0; i < slipped.count; i++) {
             const struct op *op = &slipped.ops[i];
             ck_assert(op->kind == OP_FAULT || op->kind == OP_RETIRE);
@@ -109,7 +111,6 @@ TEST(only_kinds_that_are_on_and_wished_for_come)
             ck_assert_uint_ne(drawn.kinds[kind].period, 0);
             ck_assert_uint_ne(wanted.kinds >> kind & 1, 0);
         }
-        op_list_deinit(&slipped);
     }
     run_destroy(run);
 }
@@ -119,12 +120,9 @@ TEST(no_wish_gives_no_op)
     struct run *run = open_run(1);
     for (uint64_t seed = 0; seed < 50; seed++) {
         struct faulting faulting;
-        struct op_list slipped;
-        op_list_init(&slipped);
         faulting_init(&faulting, &(struct fault_options){0}, seed);
-        slip_faults(&faulting, run, OP_COUNT, &slipped);
+        slip_faults(&faulting, run, OP_COUNT);
         ck_assert_uint_eq(slipped.count, 0);
-        op_list_deinit(&slipped);
     }
     run_destroy(run);
 }
@@ -184,15 +182,13 @@ TEST(faults_are_of_every_sort_and_what_lasts_is_disarmed)
     uint64_t op_count = 0;
     for (uint64_t seed = 0; seed < TRIAL_COUNT; seed++) {
         struct faulting faulting;
-        struct op_list slipped;
         bool armed[FAULT_KIND_COUNT] = {0};
         uint8_t hosts[FAULT_KIND_COUNT] = {0};
         uint32_t since[FAULT_KIND_COUNT] = {0};
         uint64_t retires = 0;
         uint64_t strikes = 0;
-        op_list_init(&slipped);
         faulting_init(&faulting, &(struct fault_options){.kinds = FAULTING_ALL}, seed);
-        slip_faults(&faulting, run, OP_COUNT, &slipped);
+        slip_faults(&faulting, run, OP_COUNT);
         for (size_t i = 0; i < slipped.count; i++) {
             const struct op *op = &slipped.ops[i];
             ck_assert_uint_lt(op->host, HOST_COUNT);
@@ -207,7 +203,6 @@ TEST(faults_are_of_every_sort_and_what_lasts_is_disarmed)
         ck_assert_uint_le(retires, FAULTING_RETIRE_COUNT_MAX);
         seen.retires += retires;
         op_count += OP_COUNT + slipped.count;
-        op_list_deinit(&slipped);
     }
     run_destroy(run);
     ck_assert_uint_gt(seen.retires, 0);
@@ -228,25 +223,6 @@ TEST(faults_are_of_every_sort_and_what_lasts_is_disarmed)
 }
 
 /* --- whole trials --- */
-
-static void run_trial(const struct scenario *scenario, const char *target, uint64_t seed,
-                      uint32_t kinds, struct trial *trial)
-{
-    struct setup setup;
-    char reason[RUN_REASON_BYTES] = "";
-    setup_init(&setup);
-    (void)snprintf(setup.target, sizeof setup.target, "%s", target);
-    (void)snprintf(setup.chip, sizeof setup.chip, "%s", scenario->chip);
-    setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
-    setup.seed = seed;
-    const struct trial_plan plan = {.target = target_find(target),
-                                    .scenario = scenario,
-                                    .setup = &setup,
-                                    .capacity_is_free = true,
-                                    .op_count_max = OP_COUNT,
-                                    .faults = {.kinds = kinds}};
-    ck_assert_msg(trial_run(&plan, NULL, trial, reason), "%s", reason);
-}
 
 /* Drops the faults; what is left is numbered anew. */
 static size_t drop_faults(struct op_list *list)
@@ -289,8 +265,10 @@ TEST(a_scenario_chooses_the_same_ops_with_and_without_faults, .count = count_sce
     }
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct trial with, without;
-        run_trial(scenario, "first_fit", seed, harmless, &with);
-        run_trial(scenario, "first_fit", seed, 0, &without);
+        wish_play(&(struct trial_wish){"first_fit", scenario, seed, OP_COUNT, .faults = harmless},
+                  &with);
+        wish_play(&(struct trial_wish){"first_fit", scenario, seed, .op_count_max = OP_COUNT},
+                  &without);
         const size_t compared_count = count_to_compare(scenario, &with.ops);
         fault_count += drop_faults(&with.ops);
         (void)drop_faults(&without.ops); /* the generator has its own */
@@ -314,7 +292,8 @@ TEST(a_recorded_trial_with_faults_replays_to_the_same_observations, .count = cou
     for (uint64_t seed = 1; seed <= 5; seed++) {
         struct trial first, again;
         char reason[RUN_REASON_BYTES] = "";
-        run_trial(scenario, "hbm", seed, FAULTING_ALL, &first);
+        wish_play(&(struct trial_wish){"hbm", scenario, seed, OP_COUNT, .faults = FAULTING_ALL},
+                  &first);
         ck_assert_msg(
             trial_replay(target_find("hbm"), &first.setup, &first.ops, NULL, &again, reason), "%s",
             reason);

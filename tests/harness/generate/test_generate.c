@@ -3,6 +3,7 @@
 #include "harness/run/run.h"
 #include "targets/targets.h"
 #include "tests/helpers/draws.h"
+#include "tests/helpers/lists.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -16,15 +17,12 @@ enum { OP_COUNT = 1500, SEED_COUNT = 60 };
 static struct run *open_run(const char *target, uint64_t capacity_bytes, const char *defrag)
 {
     struct setup setup;
-    char reason[RUN_REASON_BYTES] = "";
     setup_init(&setup);
     setup.capacity_bytes = capacity_bytes;
     if (defrag != NULL) {
         ck_assert(setup_set_option(&setup, "defrag", defrag));
     }
-    struct run *run = run_create(target_find(target), &setup, reason);
-    ck_assert_msg(run != NULL, "%s", reason);
-    return run;
+    return begin_run(target_find(target), &setup);
 }
 
 /* Steps the run until it is over; what broke is not this test's business. */
@@ -41,6 +39,15 @@ static void generate_ops(struct run *run, uint64_t seed, uint64_t count,
         const struct op op = generate_next(&generate, &random, model, 0);
         run_step(run, &op);
     }
+}
+
+/* With no limits but weights; NULL: those of every run. */
+static struct run *generate_on(uint64_t capacity_bytes, uint64_t seed, uint64_t count,
+                               const uint16_t *weights)
+{
+    struct run *run = open_run("hbm", capacity_bytes, "slide");
+    generate_ops(run, seed, count, &(struct generate_limits){.weights = weights});
+    return run;
 }
 
 EVERY_TEST(.timeout_s = 120);
@@ -112,8 +119,7 @@ static uint64_t count_kind(enum op_kind kind, uint16_t percent, struct run_total
     setup.weights[kind] = percent;
     *totals = (struct run_totals){0};
     for (uint64_t seed = 1; seed <= 40; seed++) {
-        struct run *run = open_run("hbm", UINT64_C(64) << 20, "slide");
-        generate_ops(run, seed, 500, &(struct generate_limits){.weights = setup.weights});
+        struct run *run = generate_on(UINT64_C(64) << 20, seed, 500, setup.weights);
         run_totals_add(totals, run_totals(run));
         run_destroy(run);
     }
@@ -139,10 +145,8 @@ TEST(weights_of_a_hundred_percent_change_nothing)
     struct setup setup;
     setup_init(&setup);
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        struct run *plain = open_run("hbm", 1 << 20, "slide");
-        struct run *weighted = open_run("hbm", 1 << 20, "slide");
-        generate_ops(plain, seed, 300, &(struct generate_limits){0});
-        generate_ops(weighted, seed, 300, &(struct generate_limits){.weights = setup.weights});
+        struct run *plain = generate_on(1 << 20, seed, 300, NULL);
+        struct run *weighted = generate_on(1 << 20, seed, 300, setup.weights);
         ck_assert_uint_eq(run_digest(plain), run_digest(weighted));
         run_destroy(plain);
         run_destroy(weighted);
@@ -179,8 +183,7 @@ TEST(without_any_free_a_device_just_fills_up)
     setup.weights[OP_FREE] = setup.weights[OP_FREE_AFTER] = setup.weights[OP_ALLOC] = 0;
     setup.weights[OP_ADVANCE] = setup.weights[OP_COMPLETE] = 0;
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        struct run *run = open_run("hbm", 1 << 20, "slide");
-        generate_ops(run, seed, 300, &(struct generate_limits){.weights = setup.weights});
+        struct run *run = generate_on(1 << 20, seed, 300, setup.weights);
         const struct run_totals *totals = run_totals(run);
         ck_assert_uint_eq(totals->by_kind[OP_FREE] + totals->by_kind[OP_FREE_AFTER] +
                               totals->by_kind[OP_ALLOC],
@@ -194,10 +197,8 @@ TEST(without_any_free_a_device_just_fills_up)
 TEST(a_seed_gives_the_same_ops_again)
 {
     for (uint64_t seed = 1; seed <= 10; seed++) {
-        struct run *first = open_run("hbm", 1 << 20, "slide");
-        struct run *second = open_run("hbm", 1 << 20, "slide");
-        generate_ops(first, seed, 500, &(struct generate_limits){0});
-        generate_ops(second, seed, 500, &(struct generate_limits){0});
+        struct run *first = generate_on(1 << 20, seed, 500, NULL);
+        struct run *second = generate_on(1 << 20, seed, 500, NULL);
         ck_assert_uint_eq(run_ops(first)->count, run_ops(second)->count);
         ck_assert_mem_eq(run_ops(first)->ops, run_ops(second)->ops,
                          run_ops(first)->count * sizeof *run_ops(first)->ops);

@@ -1,9 +1,11 @@
 /* The options of scenarios: which values they accept, what stands where none is given, and what is
  * said of wrong ones. */
 #include "harness/generate/scenario_option.h"
+#include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,44 +38,29 @@ static void give(const char *key, const char *value)
     snprintf(setup.scenario_options[0].value, sizeof setup.scenario_options[0].value, "%s", value);
 }
 
-static void check_refused(const struct scenario *scenario, const char *expected)
+static void show_refused(const struct scenario *scenario)
 {
     reason[0] = '\0';
     ck_assert(!scenario_options_check(scenario, &setup, reason));
-    ck_assert_str_eq(reason, expected);
+    show("%s\n", reason);
 }
+
+EVERY_TEST(.teardown = snap_rest);
 
 TEST(an_option_accepts_its_numbers_and_words_alone)
 {
-    static const struct {
-        const char *name, *text;
-        bool is_valid;
-        uint64_t value;
-    } cases[] = {
-        {"batch", "1", true, 1},
-        {"batch", "64", true, 64},
-        {"batch", "0", false, 0},
-        {"batch", "65", false, 0},
-        {"batch", "-1", false, 0},
-        {"batch", "8.0", false, 0},
-        {"batch", "", false, 0},
-        {"batch", "drawn", false, 0},
-        {"leak", "0", true, 0},
-        {"leak", "3", true, 3},
-        {"leak", "4", false, 0},
-        {"leak", "drawn", true, SCENARIO_WORD(0)},
-        {"leak", "Drawn", false, 0},
-        {"leak", "draw", false, 0},
-        {"order", "none", true, SCENARIO_WORD(1)},
-        {"order", "0", false, 0},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    static const char *const given[][2] = {
+        {"batch", "1"},    {"batch", "64"},  {"batch", "0"},    {"batch", "65"},
+        {"batch", "-1"},   {"batch", "8.0"}, {"batch", ""},     {"batch", "drawn"},
+        {"leak", "0"},     {"leak", "3"},    {"leak", "4"},     {"leak", "drawn"},
+        {"leak", "Drawn"}, {"leak", "draw"}, {"order", "none"}, {"order", "0"}};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         uint64_t value = 4711;
-        const struct scenario_option *option = scenario_option_find(&with_options, cases[i].name);
+        const struct scenario_option *option = scenario_option_find(&with_options, given[i][0]);
         ck_assert_ptr_nonnull(option);
-        ck_assert_msg(scenario_option_parse(option, cases[i].text, &value) == cases[i].is_valid,
-                      "%s=%s", cases[i].name, cases[i].text);
-        ck_assert_uint_eq(value, cases[i].is_valid ? cases[i].value : 4711);
+        const bool is_valid = scenario_option_parse(option, given[i][1], &value);
+        ck_assert(is_valid || value == 4711);
+        show("%s=%s %s%" PRIu64 "\n", given[i][0], given[i][1], is_valid ? "" : "invalid, ", value);
     }
     ck_assert_ptr_null(scenario_option_find(&with_options, "bat"));
     ck_assert_ptr_null(scenario_option_find(&plain, "batch"));
@@ -95,36 +82,24 @@ TEST(the_default_stands_where_nothing_is_given)
 
 TEST(values_are_printed_as_words_and_a_range)
 {
-    static const char *const printed[] = {"1..64", "drawn|none|0..3", "1..9", "drawn|none"};
-    for (size_t i = 0; i < sizeof printed / sizeof printed[0]; i++) {
+    for (size_t i = 0; i < 4; i++) {
         char text[SCENARIO_OPTION_HELP_BYTES];
         scenario_option_print_values(&options[i], text);
-        ck_assert_str_eq(text, printed[i]);
+        show("%s\n", text);
     }
 }
 
-TEST(a_wrong_name_is_answered_with_the_nearest_one)
+TEST(a_wrong_name_or_value_is_answered_with_the_nearest_or_the_valid_ones)
 {
-    give("bach", "2");
-    check_refused(&with_options, "scenario 'some' has no option 'bach'; did you mean 'batch'?");
-    give("checkpoints_every", "2");
-    check_refused(&with_options, "scenario 'some' has no option 'checkpoints_every'; did you mean "
-                                 "'checkpoint_every'?");
-    give("temperature", "2");
-    check_refused(&with_options, "scenario 'some' has no option 'temperature'; it has: batch leak "
-                                 "checkpoint_every order");
+    static const char *const given[][2] = {{"bach", "2"},        {"checkpoints_every", "2"},
+                                           {"temperature", "2"}, {"batch", "65"},
+                                           {"leak", "some"},     {"batch", "7"}};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        give(given[i][0], given[i][1]);
+        show_refused(&with_options);
+    }
     give("batch", "2");
-    check_refused(&plain, "scenario 'plain' has no option 'batch'");
-}
-
-TEST(a_wrong_value_is_answered_with_the_valid_ones)
-{
-    give("batch", "65");
-    check_refused(&with_options, "batch=65: valid values are 1..64");
-    give("leak", "some");
-    check_refused(&with_options, "leak=some: valid values are drawn|none|0..3");
-    give("batch", "7");
-    check_refused(&with_options, "batch is 7");
+    show_refused(&plain);
     give("batch", "6");
     ck_assert(scenario_options_check(&with_options, &setup, reason));
 }
@@ -133,7 +108,6 @@ TEST(steps_are_for_scenarios_that_count_them)
 {
     setup_init(&setup);
     setup.until_step = 10;
-    check_refused(&plain,
-                  "scenario 'plain' counts no steps, so that --until has no meaning for it");
+    show_refused(&plain);
     ck_assert(scenario_options_check(&with_options, &setup, reason));
 }

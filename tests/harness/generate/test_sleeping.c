@@ -1,10 +1,11 @@
 /* Sleeps slipped into scenarios: only for targets that sleep, each with its wake, and some fail. */
 #include "harness/generate/slipping.h"
 #include "harness/run/run.h"
-#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/helpers/draws.h"
+#include "tests/helpers/lists.h"
+#include "tests/helpers/scenario_count.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -15,21 +16,9 @@ enum { OP_COUNT = 3000, SEED_COUNT = 4 };
 static void run_trial_with(uint32_t faults, const char *sleep, const struct scenario *scenario,
                            uint64_t seed, struct trial *trial)
 {
-    struct setup setup;
-    char reason[RUN_REASON_BYTES] = "";
-    setup_init(&setup);
-    (void)strcpy(setup.target, "hbm");
-    setup.seed = seed;
-    if (sleep != NULL) {
-        ck_assert(setup_set_option(&setup, "sleep", sleep));
-    }
-    const struct trial_plan plan = {.target = target_find("hbm"),
-                                    .scenario = scenario,
-                                    .setup = &setup,
-                                    .capacity_is_free = true,
-                                    .op_count_max = OP_COUNT,
-                                    .faults = {.kinds = faults}};
-    ck_assert_msg(trial_run(&plan, NULL, trial, reason), "%s", reason);
+    wish_play(&(struct trial_wish){"hbm", scenario, seed, OP_COUNT, .faults = faults,
+                                   .key = sleep == NULL ? NULL : "sleep", .value = sleep},
+              trial);
     ck_assert_msg(trial->first.kind != VERDICT_BROKEN && trial->first.kind != VERDICT_PREMATURE,
                   "%s, seed %llu: %s: %s", scenario->name, (unsigned long long)seed,
                   rule_info(trial->first.rule)->name, trial->first.reason);
@@ -43,16 +32,7 @@ static void run_trial(const char *sleep, const struct scenario *scenario, uint64
 
 EVERY_TEST(.timeout_s = 120);
 
-static int scenario_count(void)
-{
-    int count = 0;
-    while (scenarios[count] != NULL) {
-        count++;
-    }
-    return count;
-}
-
-TEST(a_target_that_sleeps_keeps_its_word_in_every_scenario, .count = scenario_count)
+TEST(a_target_that_sleeps_keeps_its_word_in_every_scenario, .count = count_scenarios)
 {
     static const char *const contracts[] = {"keeps", "discards"};
     uint64_t sleeps = 0, ops = 0;

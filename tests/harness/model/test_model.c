@@ -5,6 +5,7 @@
 #include "harness/device/timeline.h"
 #include "harness/model/model_update.h"
 #include "harness/oracle/oracle.h"
+#include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -36,6 +37,25 @@ static void tear_down_model(void)
     oracle_destroy(oracle);
     model_destroy(model);
     timeline_destroy(timeline);
+}
+
+/* What is counted of all blocks, and that it is sound. */
+static void show_model(void)
+{
+    const struct model_counters *counters = model_counters(model);
+    SHOW(model_live_count(model), model_program_count(model), model_dying_count(model),
+         model_absent_count(model), model_map(model)->count);
+    SHOW(counters->block_count, counters->largest_block_bytes / G, model_in_use_bytes(model) / G,
+         model_tag_bytes(model)[0] / G, model_retired_bytes(model) / G, model_retired_count(model));
+    SHOW(counters->peak_low_bytes / G, counters->peak_high_bytes / G);
+    ck_assert(model_invariants_hold(model));
+}
+
+static void show_block(uint32_t slot)
+{
+    const struct block *block = model_block(model, slot);
+    SHOW(block->address / G, block->hold_count, block->is_absent, block_is_movable(block),
+         block->is_known);
 }
 
 /* Places a block; sizes, place and alignment in granules.  SLOT_NONE: something is in the way. */
@@ -86,7 +106,7 @@ static enum verdict_kind judge_request(enum request_class class, uint64_t size, 
     return verdict.kind;
 }
 
-EVERY_TEST(.timeout_s = 120);
+EVERY_TEST(.timeout_s = 120, .teardown = snap_rest);
 
 TEST(a_block_goes_when_the_last_of_its_events_ends)
 {
@@ -119,11 +139,9 @@ TEST(the_peak_lies_between_what_was_there_and_what_may_have_been)
     model_end_op(model, TARGET_OK, false);
     end_event(event); /* during another host's op */
     (void)add_block(BLOCK_BUFFER, 4, 3, 1, 0);
-    ck_assert_uint_eq(model_counters(model)->peak_low_bytes, 4 * G);
-    ck_assert_uint_eq(model_counters(model)->peak_high_bytes, 7 * G);
+    show_model();
     (void)add_block(BLOCK_BUFFER, 8, 2, 1, 0); /* by now the target has counted */
-    ck_assert_uint_eq(model_counters(model)->peak_low_bytes, 5 * G);
-    ck_assert_uint_eq(model_counters(model)->peak_high_bytes, 7 * G);
+    show_model();
     tear_down_model();
 }
 
@@ -133,24 +151,13 @@ TEST(a_retired_block_is_held_for_ever_and_nobody_names_it)
 {
     set_up_model(DEFRAG_REPACK, true);
     const uint32_t slot = add_block(BLOCK_RETIRED, 10, 4, 1, 0);
-    const struct block *block = model_block(model, slot);
-    ck_assert_uint_eq(block->hold_count, 1);
-    ck_assert(!block_is_movable(block));
-    ck_assert(!block->is_known);
+    show_block(slot);
     ck_assert_uint_eq(model_slot_of_op(model, op - 1), SLOT_NONE);
     ck_assert_ptr_null(model_find(model, op - 1));
-    ck_assert_uint_eq(
-        model_live_count(model) + model_program_count(model) + model_dying_count(model), 0);
-    ck_assert_uint_eq(model_counters(model)->block_count, 1);
-    ck_assert_uint_eq(model_counters(model)->largest_block_bytes, 4 * G);
-    ck_assert_uint_eq(model_in_use_bytes(model), 4 * G);
-    ck_assert_uint_eq(model_retired_bytes(model), 4 * G);
-    ck_assert_uint_eq(model_retired_count(model), 1);
-    ck_assert_uint_eq(model_tag_bytes(model)[0], 0);
+    show_model();
     ck_assert_uint_eq(add_block(BLOCK_RETIRED, 13, 1, 1, 0), SLOT_NONE);
     (void)add_block(BLOCK_BUFFER, 0, 2, 1, 0);
-    ck_assert_uint_eq(model_retired_bytes(model), 4 * G);
-    ck_assert(model_invariants_hold(model));
+    show_model();
     tear_down_model();
 }
 
@@ -166,7 +173,7 @@ TEST(an_unseen_op_ends_without_a_trace_but_in_the_peak)
     model_end_unseen_op(model, false);
     ck_assert_uint_eq(model_last_op(model), seen);
     (void)add_block(BLOCK_BUFFER, 4, 5, 1, 0); /* the target has counted meanwhile */
-    ck_assert_uint_eq(model_counters(model)->peak_high_bytes, 5 * G);
+    show_model();
     tear_down_model();
 }
 
@@ -275,56 +282,44 @@ TEST(an_absent_block_counts_but_takes_no_range)
     const uint32_t slot = add_block(BLOCK_BUFFER, 0, 4, 1, 0);
     ck_assert_uint_ne(add_block(BLOCK_BUFFER, 8, 2, 1, 0), SLOT_NONE);
     model_strand(model, slot);
-    ck_assert(model_block(model, slot)->is_absent);
-    ck_assert(!block_is_movable(model_block(model, slot)));
-    ck_assert_uint_eq(model_absent_count(model), 1);
     ck_assert_uint_eq(model_absent_slot(model, 0), slot);
-    ck_assert_uint_eq(model_counters(model)->block_count, 2);
-    ck_assert_uint_eq(model_in_use_bytes(model), 6 * G);
-    ck_assert_uint_eq(model_tag_bytes(model)[0], 6 * G);
-    ck_assert_uint_eq(model_live_count(model), 2);
-    ck_assert_uint_eq(model_map(model)->count, 1);
+    show_block(slot);
+    show_model();
     const uint32_t squatter = add_block(BLOCK_BUFFER, 0, 4, 1, 0);
-    ck_assert_uint_ne(squatter, SLOT_NONE);
     uint32_t other = SLOT_NONE;
     ck_assert(!model_return(model, slot, 2 * G, &other));
     ck_assert_uint_eq(other, squatter);
-    ck_assert(model_block(model, slot)->is_absent);
-    ck_assert(model_invariants_hold(model));
+    show_block(slot);
     ck_assert(model_return(model, slot, 4 * G, &other));
-    ck_assert_uint_eq(model_block(model, slot)->address, 4 * G);
-    ck_assert_uint_eq(model_absent_count(model), 0);
+    show_block(slot);
     ck_assert_uint_eq(add_block(BLOCK_BUFFER, 7, 1, 1, 0), SLOT_NONE);
-    ck_assert(model_invariants_hold(model));
+    show_model();
     tear_down_model();
 }
 
 TEST(an_absent_block_ends_without_touching_the_ranges_of_others)
 {
     set_up_model(DEFRAG_REPACK, true);
-    const uint32_t freed = add_block(BLOCK_BUFFER, 0, 4, 1, 0);
-    const uint32_t dying = add_block(BLOCK_BUFFER, 4, 4, 1, 0);
-    const uint32_t program = add_block(BLOCK_PROGRAM, 8, 4, 1, 0);
-    const uint32_t donated = add_block(BLOCK_BUFFER, 12, 4, 1, 0);
-    model_strand(model, freed);
-    model_strand(model, dying);
-    model_strand(model, program);
-    model_strand(model, donated);
+    uint32_t slots[4]; /* to be freed, to die, a program, to be donated */
+    for (unsigned i = 0; i < 4; i++) {
+        slots[i] = add_block(i == 2 ? BLOCK_PROGRAM : BLOCK_BUFFER, 4 * i, 4, 1, 0);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        model_strand(model, slots[i]);
+    }
     ck_assert_uint_ne(add_block(BLOCK_BUFFER, 0, 16, 1, 0), SLOT_NONE); /* where all of them were */
-    model_free(model, freed, 0);
+    model_free(model, slots[0], 0);
     const uint64_t event = event_after(10);
-    model_free(model, dying, event);
-    ck_assert_uint_eq(model_absent_count(model), 3);
+    model_free(model, slots[1], event);
+    show_model();
     end_event(event);
-    model_evict(model, program);
-    model_free(model, donated, 0);
-    ck_assert_uint_eq(model_absent_count(model), 0);
-    ck_assert_uint_eq(model_in_use_bytes(model), 16 * G);
-    ck_assert_uint_eq(model_map(model)->count, 1);
+    model_evict(model, slots[2]);
+    model_free(model, slots[3], 0);
+    show_model();
     uint32_t other = SLOT_NONE;
-    ck_assert(model_reload(model, program, &(struct target_block){1, 20 * G, 4 * G}, &other));
-    ck_assert(!model_block(model, program)->is_absent);
-    ck_assert(model_invariants_hold(model));
+    ck_assert(model_reload(model, slots[2], &(struct target_block){1, 20 * G, 4 * G}, &other));
+    show_block(slots[2]);
+    show_model();
     tear_down_model();
 }
 

@@ -2,9 +2,9 @@
 #include "harness/base/random.h"
 #include "harness/model/model.h"
 #include "harness/op/fit.h"
-#include "harness/op/ops_file.h"
-#include "harness/run/run.h"
 #include "targets/targets.h"
+#include "tests/helpers/lists.h"
+#include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -18,20 +18,14 @@ static struct run *run;
  * 2, 8, a hole of 12. */
 static void open_run(void)
 {
-    static const char text[] =
-        "hbmstress-ops 1\ncapacity 16K\ntarget first_fit\noption defrag=none\n\n"
-        "0: alloc size=2K\n1: alloc size=3K\n2: alloc size=1K\n3: alloc size=4K\n4: free block=2\n";
-    char reason[RUN_REASON_BYTES];
-    struct ops_file_error error;
     struct setup setup;
     struct op_list ops;
-    op_list_init(&ops);
-    ck_assert_int_eq(ops_file_parse(text, sizeof text - 1, &setup, &ops, &error), OPS_FILE_OK);
-    run = run_create(&target_first_fit, &setup, reason);
-    ck_assert_ptr_nonnull(run);
-    for (size_t i = 0; i < ops.count; i++) {
-        ck_assert_int_eq(run_step(run, &ops.ops[i])->kind, VERDICT_NONE);
-    }
+    read_list("capacity 16K\ntarget first_fit\noption defrag=none\n\n0: alloc size=2K\n"
+              "1: alloc size=3K\n2: alloc size=1K\n3: alloc size=4K\n4: free block=2\n",
+              &setup, &ops);
+    run = begin_run(&target_first_fit, &setup);
+    step_all(run, &ops);
+    ck_assert_uint_eq(run_totals(run)->broken + run_totals(run)->ooms, 0);
     op_list_deinit(&ops);
 }
 
@@ -93,63 +87,35 @@ TEST(a_fit_is_one_number_and_one_word, .to = 100)
                   "%s", text);
 }
 
-TEST(what_is_no_fit_is_refused, .to = 13)
+TEST(what_is_no_fit_is_refused)
 {
-    static const char *const texts[] = {"",
-                                        "%",
-                                        "hole",
-                                        "%hol",
-                                        "%hole+",
-                                        "%hole+-1",
-                                        "%hole:1",
-                                        "%block:",
-                                        "%block:99999999",
-                                        "%free+2147483648",
-                                        "%free 1",
-                                        "%half1",
-                                        "%pair:1+1x"};
-    struct fit fit;
-    ck_assert_msg(!fit_parse(texts[_i], strlen(texts[_i]), &fit), "%s", texts[_i]);
+    /* A line each. */
+    const char *text = "\n%\nhole\n%hol\n%hole+\n%hole+-1\n%hole:1\n%block:\n%block:99999999\n"
+                       "%free+2147483648\n%free 1\n%half1\n%pair:1+1x\n";
+    for (size_t length = 0; *text != '\0'; text += length + 1) {
+        struct fit fit;
+        length = strcspn(text, "\n");
+        ck_assert_msg(!fit_parse(text, length, &fit), "%.*s", (int)length, text);
+    }
 }
 
 /* --- lists --- */
 
-TEST(references_follow_what_they_name_when_ops_come_in)
+TEST(references_follow_what_they_name_when_ops_come_in, .teardown = snap_rest)
 {
-    struct op_list list;
-    struct op op = op_make(OP_ALLOC);
-    op_list_init(&list);
-    op_list_append(&list, &op);
-    op_list_append(&list, &op);
-    op = op_make(OP_FREE);
-    op.ref = 0;
-    op_list_append(&list, &op);
-    op.ref = 1;
-    op_list_append(&list, &op);
-    op.ref = 1;
-    op.flags = OP_RELATIVE;
-    op_list_append(&list, &op);
-    op = op_make(OP_USE);
-    op.ref = 1;
-    op_list_append(&list, &op);
-    op = op_make(OP_COMPLETE);
-    op.event = 5;
-    op_list_append(&list, &op);
-    struct op more[2] = {op_make(OP_ALLOC), op_make(OP_FREE)};
-    more[1].ref = 1;
-    op_list_insert(&list, 1, more, 2);
-    ck_assert_uint_eq(list.count, 9);
-    ck_assert_uint_eq(list.ops[2].ref, 1); /* its own neighbour */
-    ck_assert_uint_eq(list.ops[4].ref, 0);
-    ck_assert_uint_eq(list.ops[5].ref, 3);
-    ck_assert_uint_eq(list.ops[6].ref, 1); /* relative */
-    ck_assert_uint_eq(list.ops[7].ref, 3);
-    ck_assert_uint_eq(list.ops[7].event, OP_NONE);
-    ck_assert_uint_eq(list.ops[8].event, 7);
-    bool keep[9] = {true, false, false, true, true, true, true, true, true};
+    static const bool keep[9] = {true, false, false, true, true, true, true, true, true};
+    struct setup setup;
+    struct op_list list, more;
+    read_list("0: alloc size=1K\n1: alloc size=2K\n2: free block=0\n3: free block=1\n"
+              "4: free block=%1\n5: use block=1 delay=1ns\n6: complete event=5\n",
+              &setup, &list);
+    read_list("0: alloc size=3K\n1: free block=0\n", &setup, &more);
+    more.ops[1].ref = 1; /* its own neighbour, once it is inserted */
+    op_list_insert(&list, 1, more.ops, 2);
+    show_ops(&list);
+    show("without 1 and 2\n");
     op_list_filter(&list, keep);
-    ck_assert_uint_eq(list.ops[3].ref, 1);
-    ck_assert_uint_eq(list.ops[4].ref, 1);
-    ck_assert_uint_eq(list.ops[6].event, 5);
+    show_ops(&list);
     op_list_deinit(&list);
+    op_list_deinit(&more);
 }

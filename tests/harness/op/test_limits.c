@@ -2,64 +2,50 @@
  * without addresses are judged in tests/cases/oracle/placement.case. */
 #include "harness/op/limits.h"
 #include "harness/op/not_checked.h"
+#include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <string.h>
 
 enum { G = 512 };
 
-/* --- limits --- */
+static const struct target_limits limits = {.smallest_capacity_bytes = 1 << 20,
+                                            .largest_capacity_bytes = 100 << 20,
+                                            .capacity_step_bytes = 1 << 20,
+                                            .largest_size_bytes = 4 * G,
+                                            .largest_align_bytes = G};
 
-static uint64_t keep_capacity(struct target_limits limits, uint64_t capacity_bytes)
-{
-    struct setup setup;
-    setup_init(&setup);
-    setup.capacity_bytes = capacity_bytes;
-    limits_keep_setup(&limits, &setup);
-    return setup.capacity_bytes;
-}
+EVERY_TEST(.teardown = snap_rest);
 
-TEST(a_drawn_device_is_one_that_the_target_takes)
+TEST(a_device_is_one_that_the_target_takes_or_is_refused_in_one_line)
 {
+    static const uint64_t capacities[] = {12345, UINT64_C(1) << 40, (5 << 20) + 1, 100 << 20};
     const struct target_limits none = {0};
-    const struct target_limits both = {.smallest_capacity_bytes = 1 << 20,
-                                       .largest_capacity_bytes = 100 << 20,
-                                       .capacity_step_bytes = 1 << 20};
-    ck_assert_uint_eq(keep_capacity(none, 12345), 12345);
-    ck_assert_uint_eq(keep_capacity(both, 12345), 1 << 20);
-    ck_assert_uint_eq(keep_capacity(both, UINT64_C(1) << 40), 100 << 20);
-    ck_assert_uint_eq(keep_capacity(both, (5 << 20) + 1), 5 << 20);
-    ck_assert_uint_eq(keep_capacity(both, 100 << 20), 100 << 20);
-}
-
-TEST(a_device_beyond_the_limits_is_refused_in_one_line)
-{
-    const struct target_limits limits = {.smallest_capacity_bytes = 1 << 20,
-                                         .largest_capacity_bytes = 4 << 20,
-                                         .capacity_step_bytes = 1 << 20};
-    char reason[LIMITS_REASON_BYTES] = "";
-    ck_assert(limits_take_capacity(&limits, 2 << 20, reason));
-    ck_assert(!limits_take_capacity(&limits, 1, reason));
-    ck_assert_ptr_nonnull(strstr(reason, "at least 1M"));
-    ck_assert(!limits_take_capacity(&limits, 5 << 20, reason));
-    ck_assert_ptr_nonnull(strstr(reason, "at most 4M"));
-    ck_assert(!limits_take_capacity(&limits, (2 << 20) + G, reason));
-    ck_assert_ptr_nonnull(strstr(reason, "a multiple of 1M"));
+    for (size_t i = 0; i < sizeof capacities / sizeof *capacities; i++) {
+        char reason[LIMITS_REASON_BYTES] = "";
+        struct setup setup;
+        setup_init(&setup);
+        setup.capacity_bytes = capacities[i];
+        limits_keep_setup(&none, &setup);
+        ck_assert_uint_eq(setup.capacity_bytes, capacities[i]);
+        const bool is_taken = limits_take_capacity(&limits, capacities[i], reason);
+        limits_keep_setup(&limits, &setup);
+        show("%" PRIu64 " drawn as %" PRIu64 ", %s%s\n", capacities[i], setup.capacity_bytes,
+             is_taken ? "taken" : "refused: ", is_taken ? "" : reason);
+    }
 }
 
 TEST(drawn_requests_keep_to_the_limits_and_others_are_skipped)
 {
-    const struct target_limits limits = {.largest_size_bytes = 4 * G, .largest_align_bytes = G};
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = 8 * G;
     op.unpadded_bytes = 6 * G;
     op.align_log2 = 12;
     ck_assert(limits_are_exceeded(&limits, &op));
     limits_keep_op(&limits, &op);
-    ck_assert_uint_eq(op.size_bytes, 4 * G);
-    ck_assert_uint_eq(op.unpadded_bytes, 4 * G);
-    ck_assert_uint_eq(op.align_log2, 9);
+    SHOW(op.size_bytes / G, op.unpadded_bytes / G, op.align_log2);
     ck_assert(!limits_are_exceeded(&limits, &op));
     op = op_make(OP_FREE);
     op.size_bytes = 8 * G;

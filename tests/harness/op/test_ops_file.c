@@ -1,25 +1,18 @@
-/* Text to ops to text is the identity, and what is wrong is named with its line and column. */
+/* Text to ops to text is the identity.  What is wrong is named with its line and column in
+ * tests/snap/bad_lists.snap. */
 #include "harness/base/random.h"
 #include "harness/base/size.h"
 #include "harness/op/fit.h"
 #include "harness/op/ops_file.h"
+#include "tests/helpers/lists.h"
 #include "tests/helpers/scratch.h"
+#include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static char *print_ops(const struct setup *setup, const struct op_list *list, size_t *length)
-{
-    char *text = NULL;
-    FILE *stream = open_memstream(&text, length);
-    ck_assert_ptr_nonnull(stream);
-    ops_file_print(stream, setup, list, "a comment\nof two lines");
-    fclose(stream);
-    return text;
-}
 
 /* An op with every field that its kind has drawn, and no other. */
 static struct op draw_op(struct random *random, uint32_t number)
@@ -66,14 +59,13 @@ static struct op draw_op(struct random *random, uint32_t number)
     return op;
 }
 
+EVERY_TEST(.teardown = snap_rest);
+
 TEST(text_to_ops_to_text_is_the_identity, .to = 5)
 {
     struct random random;
-    struct setup setup;
-    struct setup read_setup;
-    struct op_list list;
-    struct op_list read_list;
-    struct ops_file_error error;
+    struct setup setup, again_setup;
+    struct op_list list, again_list;
     random_init(&random, (uint64_t)_i);
     setup_init(&setup);
     setup.host_count = 4;
@@ -88,28 +80,24 @@ TEST(text_to_ops_to_text_is_the_identity, .to = 5)
     setup_set_option(&setup, "defrag", "slide");
     setup_set_tag(&setup, 3, "params/w0 f32[8,128]");
     op_list_init(&list);
-    op_list_init(&read_list);
     for (uint32_t i = 0; i < 2000; i++) {
         const struct op op = draw_op(&random, i);
         op_list_append(&list, &op);
     }
-    size_t length = 0;
-    size_t again_length = 0;
-    char *text = print_ops(&setup, &list, &length);
-    ck_assert_msg(ops_file_parse(text, length, &read_setup, &read_list, &error) == OPS_FILE_OK,
-                  "%zu:%zu: %s", error.line, error.column, error.reason);
-    ck_assert_uint_eq(read_list.count, list.count);
-    ck_assert(read_setup.has_rounding == setup.has_rounding);
-    ck_assert_uint_eq(read_setup.rounding.smallest_bytes, setup.has_rounding ? 4096 : 0);
+    char *text = list_text(&setup, &list, "a comment\nof two lines");
+    read_list(text, &again_setup, &again_list);
+    ck_assert_uint_eq(again_list.count, list.count);
+    ck_assert(again_setup.has_rounding == setup.has_rounding);
+    ck_assert_uint_eq(again_setup.rounding.smallest_bytes, setup.has_rounding ? 4096 : 0);
     for (size_t i = 0; i < list.count; i++) {
-        ck_assert(op_equal(&list.ops[i], &read_list.ops[i]));
+        ck_assert(op_equal(&list.ops[i], &again_list.ops[i]));
     }
-    char *again = print_ops(&read_setup, &read_list, &again_length);
+    char *again = list_text(&again_setup, &again_list, "a comment\nof two lines");
     ck_assert_str_eq(text, again);
     free(text);
     free(again);
     op_list_deinit(&list);
-    op_list_deinit(&read_list);
+    op_list_deinit(&again_list);
 }
 
 TEST(a_field_of_a_message_is_rounded_as_printf_rounds)
@@ -134,109 +122,18 @@ TEST(a_field_of_a_message_is_rounded_as_printf_rounds)
     }
 }
 
-struct bad_text {
-    const char *text;
-    size_t line, column;
-    const char *reason; /* a part of it */
-};
-static const struct bad_text bad_texts[] = {
-    {"", 1, 1, "not an .ops file"},
-    {"\x7F"
-     "ELF\n",
-     1, 1, "not an .ops file"},
-    {"hbmstress-ops 2\n", 1, 15, "version '2' is not known"},
-    {"hbmstress-ops 1\nchip v9\n", 2, 6, "unknown chip 'v9'; one of v2"},
-    {"hbmstress-ops 1\ncapacity 0\n", 2, 10, "capacity"},
-    {"hbmstress-ops 1\n0: alocate size=8M\n", 2, 4, "unknown op 'alocate'"},
-    {"hbmstress-ops 1\n0: alloc size=8Q\n", 2, 15, "is not a size"},
-    {"hbmstress-ops 1\n0: alloc size=99999999999999999999\n", 2, 15, "is not a size"},
-    {"hbmstress-ops 1\n0: alloc size=%hol\n", 2, 15, "is not a fit such as %hole"},
-    {"hbmstress-ops 1\n0: alloc stack=%hole\n", 2, 10, "no field 'stack'"},
-    {"hbmstress-ops 1\n0: retire size=%hole\n", 2, 16, "is not a size"},
-    {"hbmstress-ops 1\n0: alloc sise=8M\n", 2, 10, "'alloc' has no field 'sise'"},
-    {"hbmstress-ops 1\n0: alloc size=8M\n1: free block=2\n", 3, 15, "no op 2 above"},
-    {"hbmstress-ops 1\n1: alloc size=8M\n0: report\n", 3, 1, "ascend"},
-    {"hbmstress-ops 1\n0: alloc size=8M host=3\n", 2, 1, "hosts 1"},
-    {"hbmstress-ops 1\n0: alloc size=8", 2, 16, "cut off"},
-    {"hbmstress-ops 1\n0: report\nseed 1\n", 3, 1, "is not an op"},
-    {"hbmstress-ops 1\noption defrag\n", 2, 8, "KEY=VALUE"},
-    {"hbmstress-ops 1\n0: fault call=coppy\n", 2, 15, "unknown fault 'coppy'; one of copy, wait, "},
-    {"hbmstress-ops 1\n0: fault call=0123456789012345678901234567890123456789\n", 2, 15,
-     "clock_jump, any, poll_jump"},
-    {"hbmstress-ops 1\n0: fault nth=2\n", 2, 1, "a fault needs call="},
-    {"hbmstress-ops 1\n0: fault delay=5ms call=copy_half\n", 2, 1, "'copy_half' has no delay"},
-    {"hbmstress-ops 1\n0: fault call=copy for_ever=no\n", 2, 29, "for_ever must be 'yes'"},
-    {"hbmstress-ops 1\n0: fault call=copy size=2\n", 2, 20, "no field 'size'"},
-    {"hbmstress-ops 1\n0: alloc size=1K\n1: alloc retry=no\n", 3, 16, "retry must be 'yes'"},
-    {"hbmstress-ops 1\n0: alloc size=1K\n1: free block=0 retry=yes\n", 3, 17,
-     "'free' has no field 'retry'"},
-    {"hbmstress-ops 1\n0: retire size=4K address=%x\n", 2, 28, "is not a size"},
-    {"hbmstress-ops 1\n0: alloc size=1\n1: switch point=0 event=%0\n", 3, 25,
-     "by their numbers, not as '%0'"},
-    {"hbmstress-ops 1\n0: alloc size=1\n1: switch op=%0 point=0 to=1\n", 3, 14,
-     "by their numbers, not as '%0'"},
-    {"hbmstress-ops 1\n0: alloc size=1K size=2K\n", 2, 18, "'size' is given twice"},
-    {"hbmstress-ops 1\n0: alloc size=%hole tag=1 align=4K size=%hole\n", 2, 36,
-     "'size' is given twice"},
-    {"hbmstress-ops 1\n0: alloc lane=0 size=1K lane=1\n", 2, 25, "'lane' is given twice"},
-    {"hbmstress-ops 1\n0: fault call=copy call=wait\n", 2, 20, "'call' is given twice"},
-    {"hbmstress-ops 1\n0: fault call=copy for_ever=yes for_ever=yes\n", 2, 33,
-     "'for_ever' is given twice"},
-    {"hbmstress-ops 1\n0: alloc size=1K\n1: switch op=0 point=1 to=1 point=2\n", 3, 29,
-     "'point' is given twice"},
-    {"hbmstress-ops 1\nseed 1\ncapacity 1M\nseed 2\n", 4, 1, "'seed' is given twice"},
-    {"hbmstress-ops 1\nrounding granule\nrounding any\n", 3, 1, "'rounding' is given twice"},
-    {"hbmstress-ops 1\nrounding \n", 2, 10, "rounding: '' is not one of granule, any, classes=N"},
-    {"hbmstress-ops 1\nrounding  class=8\n", 2, 11, "did you mean 'classes=8'?"},
-    {"hbmstress-ops 1\nrounding classes=7 overhead=4K\n", 2, 18, "the nearest is classes=8"},
-    {"hbmstress-ops 1\nrounding classes=8 overhead=4Q\n", 2, 29, "not a size from 1 to 1P"},
-    {"hbmstress-ops 1\nreported requested=1-2\n", 2, 23, "reported lacks requested= or free="},
-    {"hbmstress-ops 1\nreported requested=2-1 free=3-4\n", 2, 20, "the range ends before it"},
-    {"hbmstress-ops 1\nreported requested=1 free=3-4\n", 2, 20, "a range is LOW-HIGH"},
-    {"hbmstress-ops 1\nreported requested=1-2 requested=1-2 free=3-4\n", 2, 24,
-     "reported has requested="},
-    {"hbmstress-ops 1\ncheck_races yes\ncheck_races yes\n", 3, 1, "'check_races' is given twice"},
-    {"hbmstress-ops 1\noption a=1\noption b=1\noption a=2\n", 4, 8,
-     "the option 'a' is given twice"},
-    {"hbmstress-ops 1\ntag 3 \"a\"\ntag 4 \"a\"\ntag 3 \"\"\n", 4, 5, "the tag 3 is given twice"},
-};
-
-TEST(what_is_wrong_is_named_with_line_and_column, .to = sizeof bad_texts / sizeof bad_texts[0])
-{
-    const struct bad_text *bad = &bad_texts[_i];
-    struct setup setup;
-    struct op_list list;
-    struct ops_file_error error;
-    op_list_init(&list);
-    ck_assert_int_eq(ops_file_parse(bad->text, strlen(bad->text), &setup, &list, &error),
-                     OPS_FILE_INVALID);
-    ck_assert_msg(error.line == bad->line && error.column == bad->column &&
-                      strstr(error.reason, bad->reason) != NULL,
-                  "%zu:%zu: %s", error.line, error.column, error.reason);
-    op_list_deinit(&list);
-}
-
 TEST(a_fault_strikes_the_next_call_and_takes_a_while_unless_it_says_otherwise)
 {
-    const char text[] =
-        "hbmstress-ops 1\n0: fault call=copy\n1: fault call=clock_jump\n"
-        "2: fault for_ever=yes delay=5ms call=unload_busy nth=0\n3: retire address=64K size=4K\n";
     struct setup setup;
     struct op_list list;
-    struct ops_file_error error;
-    op_list_init(&list);
-    ck_assert_int_eq(ops_file_parse(text, sizeof text - 1, &setup, &list, &error), OPS_FILE_OK);
-    ck_assert_uint_eq(list.ops[0].size_bytes, 1);
-    ck_assert_uint_eq(list.ops[0].delay_ns, 0);
-    ck_assert_uint_eq(list.ops[0].flags, 0);
-    ck_assert_uint_eq(list.ops[1].tag, FAULT_CLOCK_JUMP);
-    ck_assert_uint_eq(list.ops[1].delay_ns, 1000000);
-    ck_assert_uint_eq(list.ops[2].tag, FAULT_UNLOAD_BUSY);
-    ck_assert_uint_eq(list.ops[2].size_bytes, 0);
-    ck_assert_uint_eq(list.ops[2].delay_ns, 5000000);
-    ck_assert_uint_eq(list.ops[2].flags, OP_FOR_EVER);
-    ck_assert_uint_eq(list.ops[3].address, 65536);
-    ck_assert_uint_eq(list.ops[3].size_bytes, 4096);
+    read_list("0: fault call=copy\n1: fault call=clock_jump\n"
+              "2: fault for_ever=yes delay=5ms call=unload_busy nth=0\n"
+              "3: retire address=64K size=4K\n",
+              &setup, &list);
+    for (const struct op *op = list.ops; op < list.ops + list.count; op++) {
+        show("%s ", op->kind == OP_FAULT ? fault_info((enum fault_kind)op->tag)->name : "retire");
+        SHOW(op->size_bytes, op->delay_ns, op->flags == OP_FOR_EVER, op->flags == 0, op->address);
+    }
     op_list_deinit(&list);
 }
 
@@ -263,12 +160,11 @@ TEST(a_target_that_can_be_named_comes_back, .to = sizeof named_targets / sizeof 
     struct setup setup, again;
     struct op_list list;
     struct ops_file_error error;
-    size_t length = 0;
     setup_init(&setup);
     op_list_init(&list);
     (void)snprintf(setup.target, sizeof setup.target, "%s", named_targets[_i].target);
-    char *text = print_ops(&setup, &list, &length);
-    const bool is_same = ops_file_parse(text, length, &again, &list, &error) == OPS_FILE_OK &&
+    char *text = list_text(&setup, &list, NULL);
+    const bool is_same = ops_file_parse(text, strlen(text), &again, &list, &error) == OPS_FILE_OK &&
                          strcmp(again.target, named_targets[_i].target) == 0;
     ck_assert_int_eq(is_same, named_targets[_i].can_be_named);
     ck_assert_int_eq(ops_file_can_name(named_targets[_i].target), named_targets[_i].can_be_named);
@@ -289,47 +185,28 @@ TEST(a_path_too_long_for_a_list_cannot_be_named)
 
 TEST(options_and_tags_come_once_each)
 {
-    static const char text[] =
-        "hbmstress-ops 1\noption a=1\ntag 3 \"x\"\noption b=1\ntag 4 \"x\"\n";
     struct setup setup;
     struct op_list list;
-    struct ops_file_error error;
-    op_list_init(&list);
-    ck_assert_int_eq(ops_file_parse(text, sizeof text - 1, &setup, &list, &error), OPS_FILE_OK);
+    read_list("option a=1\ntag 3 \"x\"\noption b=1\ntag 4 \"x\"\n", &setup, &list);
     ck_assert_uint_eq(setup.option_count, 2);
     ck_assert_str_eq(setup.tags[4], "x");
-    op_list_deinit(&list);
 }
 
-TEST(numbers_of_removed_lines_may_be_missing)
-{
-    const char text[] =
-        "hbmstress-ops 1\r\n# by hand\r\n10: alloc size=4K\r\n\r\n20: free block=10\r\n";
-    struct setup setup;
-    struct op_list list;
-    struct ops_file_error error;
-    op_list_init(&list);
-    ck_assert_int_eq(ops_file_parse(text, sizeof text - 1, &setup, &list, &error), OPS_FILE_OK);
-    ck_assert_uint_eq(list.count, 2);
-    ck_assert_uint_eq(list.ops[1].ref, 0);
-    op_list_deinit(&list);
-}
-
+/* By number: of what has none any more the op is not to act at all. */
 TEST(a_removed_op_redirects_no_other)
 {
-    const char text[] =
-        "hbmstress-ops 1\n0: alloc size=1K\n1: alloc size=2K\n2: use block=0 delay=1s\n"
-        "3: free_after block=1 event=2\n4: free block=0\n";
+    static const bool keep[] = {true, true, false, true, true};
     struct setup setup;
     struct op_list list;
-    struct ops_file_error error;
-    const bool keep[] = {true, true, false, true, true};
-    op_list_init(&list);
-    ck_assert_int_eq(ops_file_parse(text, sizeof text - 1, &setup, &list, &error), OPS_FILE_OK);
+    read_list("hbmstress-ops 1\r\n# by hand\r\n10: alloc size=4K\r\n\r\n20: free block=10\r\n",
+              &setup, &list);
+    show_ops(&list);
+    op_list_deinit(&list);
+    read_list("0: alloc size=1K\n1: alloc size=2K\n2: use block=0 delay=1s\n"
+              "3: free_after block=1 event=2\n4: free block=0\n",
+              &setup, &list);
     op_list_filter(&list, keep);
-    ck_assert_uint_eq(list.count, 4);
-    ck_assert_uint_eq(list.ops[2].ref, OP_NONE); /* its event is gone: it must not act at all */
-    ck_assert_uint_eq(list.ops[3].ref, 0);
+    show_ops(&list);
     op_list_deinit(&list);
 }
 
@@ -407,20 +284,9 @@ TEST(a_long_file_is_read_as_one_text, .to = 4)
 
 TEST(sizes_print_as_the_runtime_prints_them)
 {
-    static const struct {
-        uint64_t bytes;
-        const char *text;
-    } samples[] = {{0, "0B"},
-                   {1023, "1023B"},
-                   {1024, "1.0K"},
-                   {1048575, "1024.0K"},
-                   {1050673152, "1002.00M"},
-                   {554696704, "529.00M"},
-                   {6532939776, "6.08G"},
-                   {4237689856, "3.95G"}};
-    char text[SIZE_TEXT_BYTES];
+    static const uint64_t samples[] = {0,          1023,      1024,       1048575,
+                                       1050673152, 554696704, 6532939776, 4237689856};
     for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++) {
-        size_print_field(samples[i].bytes, text);
-        ck_assert_str_eq(text, samples[i].text);
+        show("%s\n", size_text_of(samples[i]).text);
     }
 }

@@ -1,11 +1,17 @@
-/* One state of an out-of-memory before all judges. */
+/* States of out-of-memories before all judges. */
 #ifndef TESTS_HARNESS_ORACLE_JUDGED_EVERYWHERE_H
 #define TESTS_HARNESS_ORACLE_JUDGED_EVERYWHERE_H
 
+#include "harness/base/random.h"
 #include "harness/oracle/oracle.h"
 
-/* The oracle's verdict.  The second judge comes to the same, the checker accepts its certificate,
- * and that has the text `says`; otherwise the test fails. */
-enum verdict_kind judged_everywhere(struct oracle *oracle, const struct oom *oom, const char *says);
+/* The checker accepts the certificate, which has the text `says`; NULL: any. */
+void require_certificate(const struct oom *oom, const struct proof *proof,
+                         const struct verdict *verdict, const char *says);
+
+/* So many states that are drawn one by one: each judge says the same of them, and the oracle of
+ * their related states; a fifth at least has each verdict, and certificates have the text. */
+void judge_at_random(uint64_t seed, uint64_t count,
+                     const struct oom *(*draw)(struct random *random), const char *says);
 
 #endif

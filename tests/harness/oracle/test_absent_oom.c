@@ -1,16 +1,14 @@
 /* Out-of-memories with blocks in host memory, drawn at random: the oracle and the exhaustive judge
  * agree, and the independent checker accepts every certificate. */
-#include "checker/certificate_check.h"
-#include "harness/oracle/certificate.h"
 #include "harness/oracle/exhaustive.h"
 #include "harness/oracle/oracle.h"
+#include "tests/harness/oracle/judged_everywhere.h"
 #include "tests/harness/oracle/random_oom.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { DRAW_COUNT = 20000, TIGHT_COUNT = 1000, NODES_MAX = 20000 };
 
@@ -42,18 +40,6 @@ static size_t strand_some(struct random *random, struct oom *oom)
     return absent_count;
 }
 
-static void check_certificate(const struct oom *oom, const struct proof *proof,
-                              const struct verdict *verdict)
-{
-    char reason[CERTIFICATE_REASON_BYTES] = "";
-    struct writing text;
-    writing_init(&text);
-    certificate_print(oom, proof, verdict, NULL, &text);
-    ck_assert_msg(certificate_check(text.bytes, text.length, reason) == CERTIFICATE_VALID, "%s\n%s",
-                  reason, text.bytes);
-    free(text.bytes);
-}
-
 static void check_draw(struct oracle *oracle, const struct oom *oom, struct tally *tally)
 {
     struct verdict verdict = {.op = 1};
@@ -67,7 +53,7 @@ static void check_draw(struct oracle *oracle, const struct oom *oom, struct tall
         ck_assert_msg(second == judged, "the oracle reports %s, the exhaustive search %s: %s",
                       verdict_name(judged), verdict_name(second), verdict.reason);
     }
-    check_certificate(oom, proof, &verdict);
+    require_certificate(oom, proof, &verdict, NULL);
     tally->by_kind[judged]++;
     for (size_t i = 0; proof->kind == PROOF_PLAN && i < proof->plan.move_count; i++) {
         tally->return_count += proof->plan.moves[i].from == PROOF_IN_HOST_MEMORY;

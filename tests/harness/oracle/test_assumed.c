@@ -1,9 +1,8 @@
 /* What must have been pinned, or a refusal was premature: held against every small heap that a
  * message allows. */
-#include "checker/certificate_check.h"
 #include "harness/base/random.h"
 #include "harness/oracle/assumed.h"
-#include "harness/oracle/certificate.h"
+#include "tests/harness/oracle/judged_everywhere.h"
 #include "tests/harness/oracle/random_oom.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
@@ -188,45 +187,37 @@ static struct oom make_reported(void)
                      .free_high = 75}};
 }
 
-static void assert_condition(const struct oom *oom, uint64_t bytes, uint64_t from, uint64_t to)
-{
-    const struct premature_unless unless = assumed_condition(oom);
-    ck_assert_uint_eq(unless.bytes, bytes);
-    ck_assert_uint_eq(unless.from, from);
-    ck_assert_uint_eq(unless.to, to);
-}
-
 /* Three spans of at most 32 hold the least that is free, so two pins; of these 72, 7 may lie
  * outside. */
 TEST(the_condition_is_of_the_largest_request_and_the_least_that_is_free)
 {
-    struct oom oom = make_reported();
-    assert_condition(&oom, 2, 3, 96);
-    oom.reported.free_low = 65; /* 65 = 2 * 32 + 1 */
-    assert_condition(&oom, 2, 0, 100);
-    oom.reported.free_low = 64;
-    assert_condition(&oom, 1, 15, 84);
-    oom.reported.free_low = 33; /* as much as is asked */
-    assert_condition(&oom, 1, 0, 100);
+    static const struct {
+        uint64_t free_low;
+        struct premature_unless unless;
+    } rows[] = {{72, {.bytes = 2, .from = 3, .to = 96}},
+                {65, {.bytes = 2, .from = 0, .to = 100}}, /* 65 = 2 * 32 + 1 */
+                {64, {.bytes = 1, .from = 15, .to = 84}},
+                {33, {.bytes = 1, .from = 0, .to = 100}}, /* as much as is asked */
+                {32, {.bytes = 0}}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct oom oom = make_reported();
+        oom.reported.free_low = rows[i].free_low;
+        const struct premature_unless unless = assumed_condition(&oom);
+        ck_assert_uint_eq(unless.bytes, rows[i].unless.bytes);
+        ck_assert_uint_eq(unless.from, rows[i].unless.from);
+        ck_assert_uint_eq(unless.to, rows[i].unless.to);
+    }
 }
 
-TEST(where_heaps_may_hold_the_request_or_not_nothing_is_proved)
+TEST(where_heaps_may_hold_the_request_or_not_nothing_is_proved, .to = 4)
 {
     struct oom oom = make_reported();
-    oom.reported.free_low = 32;
-    assert_condition(&oom, 0, 0, 0);
-    oom = make_reported();
-    oom.reported.is_there = false;
-    assert_condition(&oom, 0, 0, 0);
-    oom = make_reported();
-    oom.defrag = DEFRAG_NONE;
-    assert_condition(&oom, 0, 0, 0);
-    oom = make_reported();
-    oom.faults_fired = 1u << FAULT_COPY;
-    assert_condition(&oom, 0, 0, 0);
-    oom = make_reported();
-    oom.request.align_bytes = 2;
-    assert_condition(&oom, 0, 0, 0);
+    oom.reported.is_there = _i != 0;
+    oom.defrag = _i == 1 ? DEFRAG_NONE : oom.defrag;
+    oom.faults_fired = _i == 2 ? 1u << FAULT_COPY : 0;
+    oom.request.align_bytes = _i == 3 ? 2 : 1;
+    const struct premature_unless unless = assumed_condition(&oom);
+    ck_assert_uint_eq(unless.bytes + unless.from + unless.to, 0);
 }
 
 /* --- where nothing moves --- */
@@ -340,18 +331,6 @@ static bool assume_some(struct random *random, struct oom *oom)
     return has_any;
 }
 
-static void require_valid(const struct oom *oom, const struct proof *proof,
-                          const struct verdict *verdict)
-{
-    char reason[CERTIFICATE_REASON_BYTES] = "";
-    struct writing text;
-    writing_init(&text);
-    certificate_print(oom, proof, verdict, NULL, &text);
-    ck_assert_msg(certificate_check(text.bytes, text.length, reason) == CERTIFICATE_VALID, "%s\n%s",
-                  reason, text.bytes);
-    writing_deinit(&text);
-}
-
 /* Whatever else is in the heap: the verdict is unknown if and only if the two heaps have two, and
  * the checker believes it. */
 TEST(two_heaps_with_two_verdicts_are_unknown_and_that_is_proved)
@@ -379,7 +358,7 @@ TEST(two_heaps_with_two_verdicts_are_unknown_and_that_is_proved)
         ck_assert(first.kind == plain || plain == VERDICT_JUSTIFIED);
         ck_assert_int_eq(proof->kind == PROOF_ASSUMED, first.kind != plain);
         ck_assert_uint_eq(first.premature_unless.bytes, 0);
-        require_valid(&oom, proof, &second);
+        require_certificate(&oom, proof, &second, NULL);
         unknown_count += proof->kind == PROOF_ASSUMED;
         placed_count += proof->kind == PROOF_ASSUMED && oom_has_placed(&oom);
     }

@@ -2,7 +2,6 @@
 #include "checker/certificate_check.h"
 #include "harness/oracle/certificate.h"
 #include "harness/oracle/oracle.h"
-#include "harness/oracle/signature.h"
 #include "tests/helpers/snap.h"
 #include "tests/helpers/suite.h"
 
@@ -61,9 +60,10 @@ static void snap_document(const char *reason)
     oracle_destroy(oracle);
 }
 
+EVERY_TEST(.setup = begin_heap);
+
 TEST(late_times_keep_their_order_and_equal_ones_stay_equal)
 {
-    begin_heap();
     blocks[0].used_until_ns = LATE + 1000; /* none is earlier */
     blocks[1].state = BLOCK_DYING;
     blocks[1].used_until_ns = LATE; /* the last that keeps its value */
@@ -77,7 +77,6 @@ TEST(late_times_keep_their_order_and_equal_ones_stay_equal)
 
 TEST(what_never_ends_is_no_late_time)
 {
-    begin_heap();
     blocks[0].used_until_ns = DELAY_NEVER;
     blocks[1].used_until_ns = LATE + 5;
     snap_document(NULL);
@@ -85,7 +84,6 @@ TEST(what_never_ends_is_no_late_time)
 
 TEST(what_it_says_to_people_is_plain_text)
 {
-    begin_heap();
     snap_document("a \"b\"\\ \t c \x7f\xc3\xa9 ~ d!");
 }
 
@@ -115,7 +113,6 @@ TEST(a_certificate_has_this_text)
                                          .move_count = 2,
                                          .address = UINT64_MAX}};
     struct writing text;
-    begin_heap();
     oom.block_count = 2;
     oom.evicts = true;
     oom.faults_fired = 1u << FAULT_UNLOAD;
@@ -154,7 +151,6 @@ TEST(each_kind_of_proof_has_its_members)
     static const enum proof_kind kinds[] = {PROOF_STACK,  PROOF_SPANS, PROOF_ROUNDING,
                                             PROOF_SEARCH, PROOF_TABLE, PROOF_PATTERNS,
                                             PROOF_FILLS,  PROOF_BUDGET};
-    begin_heap();
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         struct proof each = proof;
         struct writing text;
@@ -166,31 +162,9 @@ TEST(each_kind_of_proof_has_its_members)
     }
 }
 
-TEST(a_replay_that_differs_has_one_name)
-{
-    static const struct {
-        enum rule rule;
-        uint32_t op;
-        const char *signature;
-    } rows[] = {{RULE_REPLAY, 0, "replay"},
-                {RULE_REPLAY, 1, "replay"},
-                {RULE_COUNTERS, 1, "counters at the end"},
-                {RULE_COUNTERS, 0, "counters in alloc"}};
-    struct op op = op_make(OP_ALLOC);
-    const struct op_list ops = {.ops = &op, .count = 1};
-    for (size_t i = 0; i < 4; i++) {
-        char signature[SIGNATURE_BYTES];
-        signature_print(
-            &(struct verdict){.kind = VERDICT_BROKEN, .rule = rows[i].rule, .op = rows[i].op}, &ops,
-            signature);
-        ck_assert_str_eq(signature, rows[i].signature);
-    }
-}
-
 /* A use that is done, but was not seen to be, still keeps its block in its place. */
 TEST(the_stack_grows_up_to_the_lowest_block_that_is_used_now)
 {
-    begin_heap();
     oom.defrag = DEFRAG_SLIDE;
     for (unsigned i = 0; i < 4; i++) {
         blocks[i].hold_count = 0;

@@ -1,25 +1,13 @@
 /* The oracle on out-of-memories that are large, and what it says.  Against other judges it is held
  * in test_oracle_small_heaps.c and test_oracle_z3.c; tests/cases/oracle has what runs show. */
-#include "harness/device/timeline.h"
-#include "harness/model/model_update.h"
 #include "harness/oracle/oracle.h"
+#include "tests/harness/oracle/small_oom.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
 
-enum { GRANULE = 512 };
-
-/* A block of one granule at the bottom. */
-static void add_block(struct model *model)
-{
-    const struct model_new what = {.requested_bytes = GRANULE, .align_bytes = GRANULE};
-    const struct target_block at = {1, 0, GRANULE};
-    uint32_t slot = SLOT_NONE;
-    uint32_t other = SLOT_NONE;
-    model_begin_op(model, 0);
-    ck_assert(model_add(model, &what, &at, &slot, &other));
-}
+enum { GRANULE = SMALL_GRANULE };
 
 /* --- what makes an unknown one hard --- */
 
@@ -155,32 +143,22 @@ TEST(what_is_too_large_for_a_search_is_not_searched_for_longer)
 /* A request of 2 granules, where one of two is free, or both are. */
 TEST(a_terse_oracle_explains_what_is_premature_and_what_it_proves)
 {
-    struct timeline *timeline = timeline_create();
-    const struct target_contract contract = {.granule_bytes = GRANULE, .defrag = DEFRAG_NONE};
+    const struct oom like = {.request = {.size_bytes = 2 * GRANULE}};
     struct oracle *oracle = oracle_create();
-    const struct oom_request request = {
-        .size_bytes = 2 * GRANULE, .align_bytes = GRANULE, .own_op = OP_NONE};
     for (int is_terse = 0; is_terse < 2; is_terse++) {
         oracle_set_terse(oracle, is_terse != 0);
         for (int has_block = 0; has_block < 2; has_block++) {
-            struct model *model = model_create(2 * GRANULE, &contract, timeline);
-            struct oom oom = {0};
+            struct small_oom small;
             struct verdict verdict = {0};
-            if (has_block != 0) {
-                add_block(model);
-            }
-            oom_take(&oom, model, &request, 0);
-            oracle_judge(oracle, &oom, 0, &verdict);
+            small_oom_draw(&small, &like, has_block != 0 ? "m." : "..");
+            oracle_judge(oracle, &small.oom, 0, &verdict);
             ck_assert_int_eq(verdict.kind, has_block != 0 ? VERDICT_JUSTIFIED : VERDICT_PREMATURE);
             ck_assert_int_eq(verdict.reason[0] == '\0', has_block != 0 && is_terse != 0);
-            (void)oracle_prove(oracle, &oom, verdict.nodes_max, &verdict);
+            (void)oracle_prove(oracle, &small.oom, verdict.nodes_max, &verdict);
             ck_assert_str_eq(verdict.reason, has_block != 0
                                                  ? "no hole offers more than 512B of the 512B free"
                                                  : "with no mitigation the request fits at 0x0");
-            oom_deinit(&oom);
-            model_destroy(model);
         }
     }
     oracle_destroy(oracle);
-    timeline_destroy(timeline);
 }

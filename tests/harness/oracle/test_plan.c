@@ -16,68 +16,67 @@
 enum { OOM_COUNT = 60000, TINY_COUNT = 40000, NODES_MAX = 1000000, CANDIDATE_COUNT_MAX = 14 };
 
 /* What each property needs. */
-struct rig {
+static struct rig {
     struct random random;
     struct oracle *oracle;
     struct planner *planner;
     struct oom oom, other; /* the one drawn, and a changed copy */
     struct proof_plan plan;
-};
+} rig;
 
-static void rig_init(struct rig *rig, uint64_t seed)
+static void begin_rig(void)
 {
-    *rig = (struct rig){.oracle = oracle_create(), .planner = planner_create()};
-    random_init(&rig->random, seed);
+    rig = (struct rig){.oracle = oracle_create(), .planner = planner_create()};
 }
 
-static void rig_deinit(struct rig *rig)
+static void end_rig(void)
 {
-    oracle_destroy(rig->oracle);
-    planner_destroy(rig->planner);
-    oom_deinit(&rig->oom);
-    free(rig->other.blocks);
+    oracle_destroy(rig.oracle);
+    planner_destroy(rig.planner);
+    oom_deinit(&rig.oom);
+    free(rig.other.blocks);
 }
 
 /* A copy to change: whose blocks are its own. */
-static struct oom *copy_oom(struct rig *rig)
+static struct oom *copy_oom(void)
 {
-    struct oom_block *blocks = realloc(rig->other.blocks,
-                                       (rig->oom.block_count + 1) * sizeof *blocks);
+    struct oom_block *blocks = realloc(rig.other.blocks,
+                                       (rig.oom.block_count + 1) * sizeof *blocks);
     ck_assert_ptr_nonnull(blocks);
-    if (rig->oom.block_count > 0) {
-        memcpy(blocks, rig->oom.blocks, rig->oom.block_count * sizeof *blocks);
+    if (rig.oom.block_count > 0) {
+        memcpy(blocks, rig.oom.blocks, rig.oom.block_count * sizeof *blocks);
     }
-    rig->other = rig->oom;
-    rig->other.blocks = blocks;
-    rig->other.due_times_ns = NULL;
-    return &rig->other;
+    rig.other = rig.oom;
+    rig.other.blocks = blocks;
+    rig.other.due_times_ns = NULL;
+    return &rig.other;
 }
 
-static enum verdict_kind judge_oom(struct rig *rig, const struct oom *oom)
+static enum verdict_kind judge_oom(const struct oom *oom)
 {
     struct verdict verdict = {0};
-    oracle_judge(rig->oracle, oom, NODES_MAX, &verdict);
+    oracle_judge(rig.oracle, oom, NODES_MAX, &verdict);
     return verdict.kind;
 }
 
-static bool is_premature(struct rig *rig, const struct oom *oom)
+static bool is_premature(const struct oom *oom)
 {
-    return judge_oom(rig, oom) == VERDICT_PREMATURE;
+    return judge_oom(oom) == VERDICT_PREMATURE;
 }
 
-static bool find_plan(struct rig *rig)
+static bool find_plan(void)
 {
-    const enum plan_result result = planner_find(rig->planner, &rig->oom, NODES_MAX, &rig->plan);
+    const enum plan_result result = planner_find(rig.planner, &rig.oom, NODES_MAX, &rig.plan);
     ck_assert_int_ne(result, PLAN_UNKNOWN);
     return result == PLAN_FOUND;
 }
 
 /* Draws until there is a plan. */
-static void draw_found(struct rig *rig, const struct random_oom_wish *wanted)
+static void draw_found(const struct random_oom_wish *wanted)
 {
     do {
-        random_oom_draw(&rig->random, wanted, &rig->oom);
-    } while (!find_plan(rig));
+        random_oom_draw(&rig.random, wanted, &rig.oom);
+    } while (!find_plan());
 }
 
 static const struct random_oom_wish small = {
@@ -119,23 +118,22 @@ static void check_sums(const struct oom *oom, const struct proof_plan *plan)
     ck_assert_uint_eq(plan->frees_awaited, frees_awaited);
 }
 
-EVERY_TEST(.timeout_s = 120);
+EVERY_TEST(.timeout_s = 120, .setup = begin_rig, .teardown = end_rig);
 
 TEST(a_plan_is_found_exactly_when_the_oracle_says_premature_and_can_be_carried_out)
 {
-    struct rig rig;
     uint64_t found_count = 0;
     uint64_t waits = 0;
     uint64_t moves = 0;
     uint64_t evictions = 0;
-    rig_init(&rig, 1);
+    random_init(&rig.random, 1);
     for (int i = 0; i < OOM_COUNT; i++) {
         char reason[PLAN_SIMULATOR_REASON_BYTES];
         random_oom_draw(&rig.random, &small, &rig.oom);
-        const enum verdict_kind kind = judge_oom(&rig, &rig.oom);
+        const enum verdict_kind kind = judge_oom(&rig.oom);
         ck_assert(kind == VERDICT_PREMATURE || kind == VERDICT_JUSTIFIED);
-        ck_assert_msg(find_plan(&rig) == (kind == VERDICT_PREMATURE), "draw %d: the oracle says %s",
-                      i, verdict_name(kind));
+        ck_assert_msg(find_plan() == (kind == VERDICT_PREMATURE), "draw %d: the oracle says %s", i,
+                      verdict_name(kind));
         if (kind == VERDICT_JUSTIFIED) {
             continue;
         }
@@ -153,61 +151,56 @@ TEST(a_plan_is_found_exactly_when_the_oracle_says_premature_and_can_be_carried_o
     ck_assert_uint_gt(waits, OOM_COUNT / 100);
     ck_assert_uint_gt(moves, OOM_COUNT / 100);
     ck_assert_uint_gt(evictions, OOM_COUNT / 100);
-    rig_deinit(&rig);
 }
 
 /* --- plans cost no more than they must --- */
 
 TEST(nothing_is_awaited_moved_or_evicted_when_a_hole_is_there)
 {
-    struct rig rig;
     uint64_t hole_count = 0;
-    rig_init(&rig, 2);
+    random_init(&rig.random, 2);
     for (int i = 0; i < OOM_COUNT / 2; i++) {
-        draw_found(&rig, &small);
-        struct oom *bare = copy_oom(&rig);
+        draw_found(&small);
+        struct oom *bare = copy_oom();
         bare->drains = bare->evicts = bare->program_evicts_program = false;
         bare->defrag = DEFRAG_NONE;
-        const bool has_hole = is_premature(&rig, bare);
+        const bool has_hole = is_premature(bare);
         ck_assert_int_eq(has_hole, rig.plan.until_ns == 0 && is_free_of_charge(&rig.plan));
         hole_count += has_hole;
     }
     ck_assert_uint_gt(hole_count, 1000);
-    rig_deinit(&rig);
 }
 
 /* The same out-of-memory in which nothing that is done at until_ns or later is ever done. */
-static bool would_do_with_less(struct rig *rig, uint64_t until_ns)
+static bool would_do_with_less(uint64_t until_ns)
 {
-    struct oom *hasty = copy_oom(rig);
+    struct oom *hasty = copy_oom();
     hasty->evicts = hasty->program_evicts_program = false;
     hasty->defrag = DEFRAG_NONE;
     for (size_t i = 0; i < hasty->block_count; i++) {
         struct oom_block *block = &hasty->blocks[i];
         block->freed_at_ns = block->freed_at_ns >= until_ns ? DELAY_NEVER : block->freed_at_ns;
     }
-    return is_premature(rig, hasty);
+    return is_premature(hasty);
 }
 
 TEST(nothing_is_moved_or_evicted_when_waiting_does_and_no_wait_is_longer_than_it_must_be)
 {
-    struct rig rig;
     uint64_t wait_count = 0;
-    rig_init(&rig, 3);
+    random_init(&rig.random, 3);
     for (int i = 0; i < OOM_COUNT / 2; i++) {
-        draw_found(&rig, &small);
-        struct oom *patient = copy_oom(&rig);
+        draw_found(&small);
+        struct oom *patient = copy_oom();
         patient->evicts = patient->program_evicts_program = false;
         patient->defrag = DEFRAG_NONE;
-        const bool waiting_does = is_premature(&rig, patient);
+        const bool waiting_does = is_premature(patient);
         ck_assert_int_eq(waiting_does, is_free_of_charge(&rig.plan));
         if (waiting_does && rig.plan.until_ns > 0) {
-            ck_assert(!would_do_with_less(&rig, rig.plan.until_ns));
+            ck_assert(!would_do_with_less(rig.plan.until_ns));
             wait_count++;
         }
     }
     ck_assert_uint_gt(wait_count, 1000);
-    rig_deinit(&rig);
 }
 
 /* Programs that may go: their indices. */
@@ -228,14 +221,14 @@ static size_t find_candidates(const struct oom *oom, size_t candidates[CANDIDATE
 
 /* The fewest programs, and of those the least bytes, over all choices: who must stay becomes a
  * buffer, which may move as the program might have, and never goes. */
-static void try_every_choice(struct rig *rig, size_t *fewest, uint64_t *least_bytes)
+static void try_every_choice(size_t *fewest, uint64_t *least_bytes)
 {
     size_t candidates[CANDIDATE_COUNT_MAX];
-    const size_t count = find_candidates(&rig->oom, candidates);
+    const size_t count = find_candidates(&rig.oom, candidates);
     *fewest = SIZE_MAX;
     *least_bytes = UINT64_MAX;
     for (unsigned choice = 0; choice < 1u << count; choice++) {
-        struct oom *other = copy_oom(rig);
+        struct oom *other = copy_oom();
         size_t evicted_count = 0;
         uint64_t evicted_bytes = 0;
         for (size_t i = 0; i < count; i++) {
@@ -247,7 +240,7 @@ static void try_every_choice(struct rig *rig, size_t *fewest, uint64_t *least_by
         }
         const bool is_cheaper = evicted_count < *fewest ||
                                 (evicted_count == *fewest && evicted_bytes < *least_bytes);
-        if (is_cheaper && is_premature(rig, other)) {
+        if (is_cheaper && is_premature(other)) {
             *fewest = evicted_count;
             *least_bytes = evicted_bytes;
         }
@@ -256,14 +249,13 @@ static void try_every_choice(struct rig *rig, size_t *fewest, uint64_t *least_by
 
 TEST(the_fewest_programs_are_evicted_and_of_those_the_least_bytes)
 {
-    struct rig rig;
     uint64_t by_count[CANDIDATE_COUNT_MAX] = {0};
-    rig_init(&rig, 4);
+    random_init(&rig.random, 4);
     for (int i = 0; i < OOM_COUNT / 4; i++) {
         size_t fewest = 0;
         uint64_t least_bytes = 0;
-        draw_found(&rig, &small);
-        try_every_choice(&rig, &fewest, &least_bytes);
+        draw_found(&small);
+        try_every_choice(&fewest, &least_bytes);
         ck_assert_uint_eq(rig.plan.evicted_count, fewest);
         ck_assert_uint_eq(rig.plan.evicted_bytes, least_bytes);
         by_count[fewest]++;
@@ -272,7 +264,6 @@ TEST(the_fewest_programs_are_evicted_and_of_those_the_least_bytes)
            by_count[1], by_count[2], by_count[3]);
     ck_assert_uint_gt(by_count[1], 500);
     ck_assert_uint_gt(by_count[2], 50);
-    rig_deinit(&rig);
 }
 
 /* --- moved bytes --- */
@@ -400,27 +391,26 @@ struct moved {
     uint64_t plan_count, minimal_count, granules, least_granules;
 };
 
-static struct moved measure_moves(struct rig *rig, const struct random_oom_wish *wanted,
-                                  enum defrag_contract defrag)
+static struct moved measure_moves(const struct random_oom_wish *wanted, enum defrag_contract defrag)
 {
     struct moved moved = {0};
     for (int i = 0; i < TINY_COUNT; i++) {
-        random_oom_draw(&rig->random, wanted, &rig->oom);
-        rig->oom.defrag = defrag;
-        if (!find_plan(rig) || rig->plan.move_count == 0) {
+        random_oom_draw(&rig.random, wanted, &rig.oom);
+        rig.oom.defrag = defrag;
+        if (!find_plan() || rig.plan.move_count == 0) {
             continue;
         }
-        const uint64_t least = least_moved(&rig->oom, &rig->plan);
+        const uint64_t least = least_moved(&rig.oom, &rig.plan);
         uint64_t all = 0;
-        for (size_t k = 0; k < rig->oom.block_count; k++) {
-            all += rig->oom.blocks[k].size_bytes;
+        for (size_t k = 0; k < rig.oom.block_count; k++) {
+            all += rig.oom.blocks[k].size_bytes;
         }
-        ck_assert_uint_ge(rig->plan.moved_bytes, least);
-        ck_assert_uint_le(rig->plan.moved_bytes, all);
+        ck_assert_uint_ge(rig.plan.moved_bytes, least);
+        ck_assert_uint_le(rig.plan.moved_bytes, all);
         moved.plan_count++;
-        moved.minimal_count += rig->plan.moved_bytes == least;
-        moved.granules += rig->plan.moved_bytes / rig->oom.granule_bytes;
-        moved.least_granules += least / rig->oom.granule_bytes;
+        moved.minimal_count += rig.plan.moved_bytes == least;
+        moved.granules += rig.plan.moved_bytes / rig.oom.granule_bytes;
+        moved.least_granules += least / rig.oom.granule_bytes;
     }
     printf("plan: of %" PRIu64 " tiny plans that %s%s, %" PRIu64
            " move the least there is; together they move %" PRIu64 " granules, the "
@@ -434,25 +424,21 @@ static struct moved measure_moves(struct rig *rig, const struct random_oom_wish 
 
 TEST(sliding_moves_the_least_bytes_there_are)
 {
-    struct rig rig;
-    rig_init(&rig, 5);
-    const struct moved plain = measure_moves(&rig, &tiny, DEFRAG_SLIDE);
-    const struct moved aligned = measure_moves(&rig, &tiny_aligned, DEFRAG_SLIDE);
+    random_init(&rig.random, 5);
+    const struct moved plain = measure_moves(&tiny, DEFRAG_SLIDE);
+    const struct moved aligned = measure_moves(&tiny_aligned, DEFRAG_SLIDE);
     ck_assert_uint_eq(plain.minimal_count, plain.plan_count);
     ck_assert_uint_eq(aligned.minimal_count, aligned.plan_count);
-    rig_deinit(&rig);
 }
 
 /* Within two percent in sum. */
 TEST(repacking_moves_hardly_more_than_the_least_bytes)
 {
-    struct rig rig;
-    rig_init(&rig, 6);
-    const struct moved plain = measure_moves(&rig, &tiny, DEFRAG_REPACK);
-    const struct moved aligned = measure_moves(&rig, &tiny_aligned, DEFRAG_REPACK);
+    random_init(&rig.random, 6);
+    const struct moved plain = measure_moves(&tiny, DEFRAG_REPACK);
+    const struct moved aligned = measure_moves(&tiny_aligned, DEFRAG_REPACK);
     ck_assert_uint_le(plain.granules * 50, plain.least_granules * 51);
     ck_assert_uint_le(aligned.granules * 50, aligned.least_granules * 51);
-    rig_deinit(&rig);
 }
 
 /* --- circles --- */
@@ -467,8 +453,7 @@ TEST(the_smallest_block_of_a_circle_goes_through_host_memory)
         uint32_t block;
         size_t move_count;
     } rows[] = {{"mm.hmmm.h", 2, 0, 3}, {"mm.hmmm.hmmmm.h", 3, 0, 4}, {"mmm.hmm.", 2, 2, 3}};
-    struct rig rig;
-    rig_init(&rig, 9);
+    random_init(&rig.random, 9);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct small_oom heap;
         char reason[PLAN_SIMULATOR_REASON_BYTES];
@@ -483,14 +468,12 @@ TEST(the_smallest_block_of_a_circle_goes_through_host_memory)
         ck_assert_uint_eq(rig.plan.moves[0].block, rows[i].block);
         ck_assert_uint_eq(rig.plan.moves[0].to, PROOF_IN_HOST_MEMORY);
     }
-    rig_deinit(&rig);
 }
 
 TEST(circles_among_many_blocks_can_be_carried_out)
 {
-    struct rig rig;
     uint64_t staged_count = 0;
-    rig_init(&rig, 7);
+    random_init(&rig.random, 7);
     for (int i = 0; i < OOM_COUNT / 20; i++) {
         char reason[PLAN_SIMULATOR_REASON_BYTES];
         random_oom_draw_tight(&rig.random, i % 4 == 0, &rig.oom);
@@ -502,46 +485,43 @@ TEST(circles_among_many_blocks_can_be_carried_out)
         staged_count += rig.plan.staged_count > 0;
     }
     ck_assert_uint_gt(staged_count, 20);
-    rig_deinit(&rig);
 }
 
 /* --- the simulator --- */
 
 /* One plan of the planner with something changed: what a plan is held against here must be able to
  * say no. */
-static bool is_refused_with(struct rig *rig, const struct proof_plan *plan)
+static bool is_refused_with(const struct proof_plan *plan)
 {
     char reason[PLAN_SIMULATOR_REASON_BYTES] = "";
-    return !plan_simulate(&rig->oom, plan, reason) && reason[0] != '\0';
+    return !plan_simulate(&rig.oom, plan, reason) && reason[0] != '\0';
 }
 
 TEST(a_plan_with_a_step_left_out_is_refused)
 {
-    struct rig rig;
     uint64_t changed_count = 0;
-    rig_init(&rig, 8);
+    random_init(&rig.random, 8);
     while (changed_count < 1000) {
-        draw_found(&rig, &small);
+        draw_found(&small);
         const struct proof_plan plan = rig.plan;
         /* Repacking may move more than it must. */
         if (plan.move_count > 0 && rig.oom.defrag == DEFRAG_SLIDE) {
             struct proof_plan changed = plan;
             changed.move_count--;
-            ck_assert(is_refused_with(&rig, &changed));
+            ck_assert(is_refused_with(&changed));
             changed_count++;
         }
         if (plan.evicted_count > 0) {
             struct proof_plan changed = plan;
             changed.evicted_count--;
-            ck_assert(is_refused_with(&rig, &changed));
+            ck_assert(is_refused_with(&changed));
             changed_count++;
         }
         if (plan.until_ns > 0 && is_free_of_charge(&plan)) {
             struct proof_plan changed = plan;
             changed.until_ns = 0;
-            ck_assert(is_refused_with(&rig, &changed));
+            ck_assert(is_refused_with(&changed));
             changed_count++;
         }
     }
-    rig_deinit(&rig);
 }

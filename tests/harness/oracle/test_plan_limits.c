@@ -9,6 +9,20 @@
 enum { GRANULE = 512, BLOCKS_MAX = 4096, NODES_MAX = 1000000 };
 
 static struct oom_block blocks[BLOCKS_MAX];
+static struct planner *planner;
+static struct proof_plan plan;
+
+static void begin_planner(void)
+{
+    planner = planner_create();
+}
+
+static void end_planner(void)
+{
+    planner_destroy(planner);
+}
+
+EVERY_TEST(.setup = begin_planner, .teardown = end_planner);
 
 static struct oom begin_oom(uint64_t granules, uint64_t request_granules)
 {
@@ -36,12 +50,11 @@ static struct oom_block *add_block(struct oom *oom, uint64_t start, uint64_t siz
     return block;
 }
 
-static void find_plan(struct planner *planner, const struct oom *oom, uint64_t nodes_max,
-                      struct proof_plan *plan)
+static void find_plan(const struct oom *oom, uint64_t nodes_max)
 {
     char reason[PLAN_SIMULATOR_REASON_BYTES];
-    ck_assert_int_eq(planner_find(planner, oom, nodes_max, plan), PLAN_FOUND);
-    ck_assert_msg(plan_simulate(oom, plan, reason), "%s", reason);
+    ck_assert_int_eq(planner_find(planner, oom, nodes_max, &plan), PLAN_FOUND);
+    ck_assert_msg(plan_simulate(oom, &plan, reason), "%s", reason);
 }
 
 /* Programs of one granule each, and a request of two: that two of them will do is found only while
@@ -52,63 +65,54 @@ TEST(of_many_programs_256_are_tried)
     static const struct {
         size_t program_count, evicted_count;
     } rows[] = {{2, 2}, {256, 2}, {257, 2}, {258, 2}, {259, 3}, {300, 44}};
-    struct planner *planner = planner_create();
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         struct oom oom = begin_oom(rows[row].program_count, 2);
-        struct proof_plan plan;
         oom.evicts = true;
         for (size_t i = 0; i < rows[row].program_count; i++) {
             add_block(&oom, i, 1, BLOCK_PROGRAM);
         }
-        find_plan(planner, &oom, NODES_MAX, &plan);
+        find_plan(&oom, NODES_MAX);
         ck_assert_uint_eq(plan.evicted_count, rows[row].evicted_count);
         for (size_t i = 0; i < plan.evicted_count; i++) {
             ck_assert_uint_eq(plan.evicted[i], i);
         }
     }
-    planner_destroy(planner);
 }
 
 /* Only the last of these programs, which is the largest, makes room: it is found alone as one of
  * 256 choices, and of more programs one more goes that is not asked any more. */
 TEST(the_last_of_256_choices_is_tried)
 {
-    struct planner *planner = planner_create();
     for (uint64_t count = 256; count <= 257; count++) {
         struct oom oom = begin_oom(2 * count + 1, 2);
-        struct proof_plan plan;
         oom.evicts = true;
         for (uint64_t i = 0; i < count; i++) {
             add_block(&oom, 2 * i, i + 1 == count ? 2 : 1, BLOCK_PROGRAM);
             add_block(&oom, 2 * i + (i + 1 == count ? 2 : 1), 1, BLOCK_BUFFER);
         }
-        find_plan(planner, &oom, NODES_MAX, &plan);
+        find_plan(&oom, NODES_MAX);
         ck_assert_uint_eq(plan.evicted_count, count - 255);
     }
-    planner_destroy(planner);
 }
 
 /* Nothing of what was found for another out-of-memory is in a plan. */
 TEST(programs_that_went_before_do_not_go_again)
 {
-    struct planner *planner = planner_create();
     struct oom oom = begin_oom(4, 4);
-    struct proof_plan plan;
     oom.evicts = true;
     for (uint64_t i = 0; i < 4; i++) {
         add_block(&oom, i, 1, BLOCK_PROGRAM);
     }
-    find_plan(planner, &oom, NODES_MAX, &plan);
+    find_plan(&oom, NODES_MAX);
     ck_assert_uint_eq(plan.evicted_count, 4);
     oom = begin_oom(4, 2);
     oom.evicts = true;
-    find_plan(planner, &oom, NODES_MAX, &plan);
+    find_plan(&oom, NODES_MAX);
     ck_assert_uint_eq(plan.evicted_count, 0);
     add_block(&oom, 0, 3, BLOCK_PROGRAM);
-    find_plan(planner, &oom, NODES_MAX, &plan);
+    find_plan(&oom, NODES_MAX);
     ck_assert_uint_eq(plan.evicted_count, 1);
     ck_assert_uint_eq(plan.evicted_bytes, 3 * GRANULE);
-    planner_destroy(planner);
 }
 
 /* A span that is full of blocks of one granule, as large as the request; a hole for each of them;
@@ -116,10 +120,8 @@ TEST(programs_that_went_before_do_not_go_again)
  * blocks would have to leave the first one, and that moves the block down. */
 TEST(no_more_than_1024_blocks_leave_a_window)
 {
-    struct planner *planner = planner_create();
     for (uint64_t count = 1024; count <= 1025; count++) {
         struct oom oom = begin_oom(3 * count + 9, count);
-        struct proof_plan plan;
         oom.defrag = DEFRAG_REPACK;
         for (uint64_t i = 0; i < count; i++) {
             add_block(&oom, i, 1, BLOCK_BUFFER);
@@ -128,10 +130,9 @@ TEST(no_more_than_1024_blocks_leave_a_window)
             add_block(&oom, count + 2 * i, 1, BLOCK_BUFFER)->hold_count = 1;
         }
         add_block(&oom, 3 * count + 6, 3, BLOCK_BUFFER);
-        find_plan(planner, &oom, NODES_MAX, &plan);
+        find_plan(&oom, NODES_MAX);
         ck_assert_uint_eq(plan.moved_bytes, (count + (count > 1024 ? 3 : 0)) * GRANULE);
     }
-    planner_destroy(planner);
 }
 
 /* Blocks side by side at the bottom, and one with a free granule on each side.  A request of two
@@ -139,19 +140,16 @@ TEST(no_more_than_1024_blocks_leave_a_window)
  * blocks above it: priced to the end they would be millions of steps. */
 TEST(places_that_cost_more_are_not_priced_to_the_end)
 {
-    struct planner *planner = planner_create();
     for (uint64_t count = 1000; count <= 4000; count += 3000) {
         struct oom oom = begin_oom(count + 3, 2);
-        struct proof_plan plan;
         oom.defrag = DEFRAG_SLIDE;
         for (uint64_t i = 0; i < count; i++) {
             add_block(&oom, i, 1, BLOCK_BUFFER);
         }
         add_block(&oom, count + 1, 1, BLOCK_BUFFER);
-        find_plan(planner, &oom, NODES_MAX, &plan);
+        find_plan(&oom, NODES_MAX);
         ck_assert_uint_eq(plan.moved_bytes, GRANULE);
     }
-    planner_destroy(planner);
 }
 
 /* Blocks of one granule at even places: each has a free granule behind it, and may go up by no less
@@ -163,20 +161,17 @@ TEST(so_many_places_are_priced_that_look_cheap)
         uint64_t count;
         bool is_least;
     } rows[] = {{1000, true}, {2000, false}, {4000, false}};
-    struct planner *planner = planner_create();
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         const uint64_t count = rows[row].count;
         struct oom oom = begin_oom(2 * count + 2, 3);
-        struct proof_plan plan;
         oom.defrag = DEFRAG_SLIDE;
         for (uint64_t i = 0; i < count; i++) {
             add_block(&oom, 2 * i, i + 1 == count ? 2 : 1, BLOCK_BUFFER)->align_bytes = 2 * GRANULE;
         }
-        find_plan(planner, &oom, NODES_MAX, &plan);
+        find_plan(&oom, NODES_MAX);
         ck_assert_int_eq(plan.moved_bytes == 2 * GRANULE, rows[row].is_least);
         ck_assert_uint_lt(plan.moved_bytes, count * GRANULE);
     }
-    planner_destroy(planner);
 }
 
 /* The budget that is left makes a search share it otherwise: a choice of programs that does with 50
@@ -193,9 +188,7 @@ TEST(all_programs_go_where_a_choice_that_did_does_not_do_again)
         {252, 32, 1, true, false},  {284, 42, 2, false, false}, {326, 36, 1, true, false},
         {362, 34, 1, false, false}, {396, 1, 1, false, true},
     };
-    struct planner *planner = planner_create();
     struct oom oom = begin_oom(397, 168);
-    struct proof_plan plan;
     oom.defrag = DEFRAG_REPACK;
     oom.evicts = true;
     oom.request.align_bytes = 2 * GRANULE;
@@ -205,9 +198,8 @@ TEST(all_programs_go_where_a_choice_that_did_does_not_do_again)
         block->align_bytes = rows[i].align * GRANULE;
         block->hold_count = rows[i].is_held;
     }
-    find_plan(planner, &oom, NODES_MAX, &plan);
+    find_plan(&oom, NODES_MAX);
     ck_assert_uint_eq(plan.evicted_count, 3);
-    find_plan(planner, &oom, 50, &plan);
+    find_plan(&oom, 50);
     ck_assert_uint_eq(plan.evicted_count, 4);
-    planner_destroy(planner);
 }

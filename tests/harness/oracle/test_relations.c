@@ -6,6 +6,7 @@
 #include "harness/oracle/oracle.h"
 #include "tests/harness/oracle/random_oom.h"
 #include "tests/harness/oracle/small_oom.h"
+#include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <inttypes.h>
@@ -35,35 +36,24 @@ static enum verdict_kind contradict(const struct oom *oom)
     return kind == VERDICT_JUSTIFIED ? VERDICT_PREMATURE : VERDICT_JUSTIFIED;
 }
 
-/* Each is right but for what it should not look at. */
-static enum verdict_kind read_names(void *context, const struct oom *oom, uint64_t nodes_max)
-{
-    (void)context;
-    (void)nodes_max;
-    return oom->blocks[0].op < 1000 ? exhaustive_judge(oom) : contradict(oom);
-}
+/* A judge is right but for what it should not look at: names, granules, places, or how much is
+ * asked. */
+struct flaw {
+    enum { NAMES, SIZES, PLACES, REQUESTS } kind;
+    uint64_t usual_bytes; /* of a request */
+};
 
-static enum verdict_kind read_sizes(void *context, const struct oom *oom, uint64_t nodes_max)
+static enum verdict_kind judge_with_flaw(void *context, const struct oom *oom, uint64_t nodes_max)
 {
-    (void)context;
+    const struct flaw *flaw = context;
+    const bool is_usual[] = {
+        [NAMES] =
+            oom->blocks[0]
+                .op<1000, [SIZES] = oom->granule_bytes == G, [PLACES] = oom->blocks[0].size_bytes>
+                    oom->granule_bytes,
+        [REQUESTS] = oom->request.size_bytes == flaw->usual_bytes || oom->granule_bytes != G};
     (void)nodes_max;
-    return oom->granule_bytes == G ? exhaustive_judge(oom) : contradict(oom);
-}
-
-static enum verdict_kind read_places(void *context, const struct oom *oom, uint64_t nodes_max)
-{
-    (void)context;
-    (void)nodes_max;
-    const bool is_tall = oom->blocks[0].size_bytes > oom->granule_bytes;
-    return is_tall ? exhaustive_judge(oom) : contradict(oom);
-}
-
-static enum verdict_kind grant_large(void *context, const struct oom *oom, uint64_t nodes_max)
-{
-    const uint64_t *usual_bytes = context;
-    (void)nodes_max;
-    const bool is_usual = oom->request.size_bytes == *usual_bytes || oom->granule_bytes != G;
-    return is_usual ? exhaustive_judge(oom) : contradict(oom);
+    return is_usual[flaw->kind] ? exhaustive_judge(oom) : contradict(oom);
 }
 
 static enum verdict_kind know_nothing(void *context, const struct oom *oom, uint64_t nodes_max)
@@ -74,13 +64,20 @@ static enum verdict_kind know_nothing(void *context, const struct oom *oom, uint
     return VERDICT_UNKNOWN;
 }
 
+static struct relations relations;
+static struct small_oom small;
+
+static void end_relations(void)
+{
+    relations_deinit(&relations);
+    snap_rest();
+}
+
 /* --- who is found out --- */
 
 static enum relation find_broken(const char *drawing, uint64_t size_bytes,
                                  const struct relation_judge *judge)
 {
-    struct small_oom small;
-    struct relations relations = {0};
     uint32_t asked_count = 0;
     enum verdict_kind answer = VERDICT_NONE;
     const struct oom like = {.defrag = DEFRAG_REPACK, .request = {.size_bytes = size_bytes}};
@@ -90,147 +87,118 @@ static enum relation find_broken(const char *drawing, uint64_t size_bytes,
                                                        &asked_count, &answer);
     ck_assert_uint_gt(asked_count, 0);
     ck_assert(broken == RELATION_NONE || answer != verdict.kind);
-    relations_deinit(&relations);
     return broken;
 }
 
 EVERY_TEST(.timeout_s = 120);
 
-TEST(a_judge_that_breaks_a_relation_is_found_out)
+static const enum relation broken_by[] = {RELATION_RENAMED, RELATION_DOUBLED, RELATION_PERMUTED,
+                                          RELATION_RESIZED};
+
+TEST(a_judge_that_breaks_a_relation_is_found_out, .to = 8, .teardown = end_relations)
 {
-    uint64_t large = 4 * G;
-    uint64_t small = 2 * G;
-    const struct relation_judge names = {NULL, read_names};
-    const struct relation_judge sizes = {NULL, read_sizes};
-    const struct relation_judge places = {NULL, read_places};
-    const struct relation_judge greedy = {&large, grant_large};
-    const struct relation_judge frugal = {&small, grant_large};
-    ck_assert_int_eq(find_broken("hh.m..hm.", 4 * G, &names), RELATION_RENAMED);
-    ck_assert_int_eq(find_broken("hh.m..hm.", 2 * G, &names), RELATION_RENAMED);
-    ck_assert_int_eq(find_broken("hh.m..hm.", 4 * G, &sizes), RELATION_DOUBLED);
-    ck_assert_int_eq(find_broken("hh.m..hm.", 2 * G, &sizes), RELATION_DOUBLED);
-    ck_assert_int_eq(find_broken("hh.m..hm.", 4 * G, &places), RELATION_PERMUTED);
-    ck_assert_int_eq(find_broken("hh.m..hm.", 2 * G, &places), RELATION_PERMUTED);
-    ck_assert_int_eq(find_broken("hh.m..hm.", 4 * G, &greedy), RELATION_RESIZED);
-    ck_assert_int_eq(find_broken("hh.m..hm.", 2 * G, &frugal), RELATION_RESIZED);
+    const uint64_t bytes = (_i % 2 == 0 ? 4 : 2) * G;
+    struct flaw flaw = {_i / 2, bytes};
+    ck_assert_int_eq(
+        find_broken("hh.m..hm.", bytes, &(struct relation_judge){&flaw, judge_with_flaw}),
+        broken_by[flaw.kind]);
 }
 
-TEST(an_unknown_verdict_contradicts_nothing)
+TEST(an_unknown_verdict_contradicts_nothing, .teardown = end_relations)
 {
-    const struct relation_judge judge = {NULL, know_nothing};
-    struct small_oom small;
-    struct relations relations = {0};
+    struct flaw places = {.kind = PLACES};
+    ck_assert_int_eq(find_broken("hh.m..hm.", 2 * G, &(struct relation_judge){NULL, know_nothing}),
+                     RELATION_NONE);
+    relations_deinit(&relations);
+    relations = (struct relations){0};
     uint32_t asked_count = 9;
     enum verdict_kind answer = VERDICT_NONE;
     const struct oom like = {.defrag = DEFRAG_REPACK, .request = {.size_bytes = 2 * G}};
-    ck_assert_int_eq(find_broken("hh.m..hm.", 2 * G, &judge), RELATION_NONE);
     small_oom_draw(&small, &like, "hh.m..hm.");
     const struct verdict unknown = {.kind = VERDICT_UNKNOWN, .nodes_max = NODES_MAX};
     ck_assert_int_eq(relations_find_broken(&relations, &small.oom, &unknown,
-                                           &(struct relation_judge){NULL, read_places},
+                                           &(struct relation_judge){&places, judge_with_flaw},
                                            &asked_count, &answer),
                      RELATION_NONE);
     ck_assert_uint_eq(asked_count, 0);
-    relations_deinit(&relations);
 }
 
 /* --- what is made --- */
 
-static void expect_permuted(const char *drawing, const struct oom *like, const char *expected)
+static const struct oom *make(enum verdict_kind kind, enum relation relation)
 {
-    struct small_oom small;
-    struct small_oom wanted;
-    struct relations relations = {0};
+    return relations_make(&relations, &small.oom, kind, relation);
+}
+
+/* A drawing, and where the blocks of that size lie in the permuted state: the granule. */
+static void show_permuted(const char *drawing, const struct oom *like)
+{
     small_oom_draw(&small, like, drawing);
-    const struct oom *made = relations_make(&relations, &small.oom, VERDICT_JUSTIFIED,
-                                            RELATION_PERMUTED);
-    ck_assert_msg((made == NULL) == (expected == NULL), "%s", drawing);
-    if (expected != NULL) {
-        small_oom_draw(&wanted, like, expected);
-        ck_assert_uint_eq(made->block_count, wanted.oom.block_count);
-        for (size_t i = 0; i < made->block_count; i++) {
-            ck_assert_msg(made->blocks[i].address == wanted.blocks[i].address, "%s: block %zu",
-                          drawing, i);
-            ck_assert_uint_eq(made->blocks[i].size_bytes, wanted.blocks[i].size_bytes);
-        }
+    const struct oom *made = make(VERDICT_JUSTIFIED, RELATION_PERMUTED);
+    show("%s ->%s", drawing, made == NULL ? " none" : "");
+    for (size_t i = 0; made != NULL && i < made->block_count; i++) {
+        show(" %" PRIu64 "+%" PRIu64, made->blocks[i].address / G, made->blocks[i].size_bytes / G);
     }
-    relations_deinit(&relations);
+    show("\n");
 }
 
-TEST(spans_change_places_with_what_lies_in_them)
+TEST(spans_change_places_with_what_lies_in_them, .teardown = end_relations)
 {
+    static const char *const drawings[] = {"hh.m..hm.", "..h",      ".m.h",   ".m.",  "d.hhm.",
+                                           "m.y..h.",   "..hhm...", "..hm..", "..hm", "..hhm.."};
     struct oom like = {.defrag = DEFRAG_REPACK, .request = {.size_bytes = G}};
-    expect_permuted("hh.m..hm.", &like, "m.h.m..hh");
-    expect_permuted("..h", &like, "h..");
-    expect_permuted(".m.h", &like, "h.m.");
-    expect_permuted(".m.", &like, NULL);
-    like.drains = true;
-    expect_permuted("d.hhm.", &like, "m.hhd.");
-    /* Under the stack of an execution that never ends what moves stays where it is. */
-    expect_permuted("m.y..h.", &like, "m.y.h..");
-    like.request.align_bytes = 2 * G;
-    expect_permuted("..hhm...", &like, "m...hh..");
-    expect_permuted("..hm..", &like, NULL);
-    expect_permuted("..hm", &like, NULL);
-    expect_permuted("..hhm..", &like, NULL);
+    for (unsigned i = 0; i < 10; i++) {
+        like.drains = i >= 4;
+        /* Under the stack of an execution that never ends what moves stays where it is. */
+        like.request.align_bytes = i > 5 ? 2 * G : 0;
+        show_permuted(drawings[i], &like);
+    }
 }
 
-TEST(a_request_is_resized_towards_the_verdict)
+static void show_resized(enum verdict_kind kind)
 {
-    struct small_oom small;
-    struct relations relations = {0};
-    struct oom like = {.request = {.size_bytes = 3 * G}};
-    small_oom_draw(&small, &like, "m....");
-    const struct oom *made = relations_make(&relations, &small.oom, VERDICT_JUSTIFIED,
-                                            RELATION_RESIZED);
-    ck_assert_uint_eq(made->request.size_bytes, 11 * G);
-    made = relations_make(&relations, &small.oom, VERDICT_PREMATURE, RELATION_RESIZED);
-    ck_assert_uint_eq(made->request.size_bytes, G);
-    small.oom.request = (struct oom_request){
-        .class = REQUEST_PROGRAM, .align_bytes = G, .stack_bytes = 2 * G, .own_op = OP_NONE};
-    made = relations_make(&relations, &small.oom, VERDICT_JUSTIFIED, RELATION_RESIZED);
-    ck_assert_uint_eq(made->request.size_bytes, 0);
-    ck_assert_uint_eq(made->request.stack_bytes, 3 * G);
-    made = relations_make(&relations, &small.oom, VERDICT_PREMATURE, RELATION_RESIZED);
-    ck_assert_uint_eq(made->request.stack_bytes, G);
-    small.oom.request = (struct oom_request){.align_bytes = G};
-    ck_assert_ptr_null(relations_make(&relations, &small.oom, VERDICT_JUSTIFIED, RELATION_RESIZED));
-    small.oom.request = (struct oom_request){.size_bytes = G, .align_bytes = G};
-    ck_assert_ptr_null(relations_make(&relations, &small.oom, VERDICT_PREMATURE, RELATION_RESIZED));
-    small.oom.request.size_bytes = UINT64_MAX;
-    ck_assert_ptr_null(relations_make(&relations, &small.oom, VERDICT_JUSTIFIED, RELATION_RESIZED));
-    relations_deinit(&relations);
+    const struct oom *made = make(kind, RELATION_RESIZED);
+    show("%s %" PRIu64 " on %" PRIu64 ": ", verdict_name(kind), small.oom.request.size_bytes,
+         small.oom.request.stack_bytes);
+    if (made == NULL) {
+        show("none\n");
+    } else {
+        show("%" PRIu64 " on %" PRIu64 "\n", made->request.size_bytes, made->request.stack_bytes);
+    }
 }
 
-TEST(numbers_that_cannot_be_doubled_have_no_double)
+TEST(a_request_is_resized_towards_the_verdict, .teardown = end_relations)
 {
-    struct small_oom small;
-    struct relations relations = {0};
+    static const struct oom_request requests[] = {
+        {.size_bytes = 3 * G, .align_bytes = G, .own_op = OP_NONE},
+        {.class = REQUEST_PROGRAM, .align_bytes = G, .stack_bytes = 2 * G, .own_op = OP_NONE},
+        {.align_bytes = G},
+        {.size_bytes = G, .align_bytes = G},
+        {.size_bytes = UINT64_MAX, .align_bytes = G}};
+    small_oom_draw(&small, &(struct oom){.defrag = DEFRAG_NONE}, "m....");
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        small.oom.request = requests[i];
+        show_resized(VERDICT_JUSTIFIED);
+        show_resized(VERDICT_PREMATURE);
+    }
+}
+
+TEST(numbers_that_cannot_be_doubled_have_no_double, .teardown = end_relations)
+{
     const uint64_t most = UINT64_MAX / 8;
     small_oom_draw(&small, &(struct oom){.request = {.size_bytes = G}}, "m.");
-    small.oom.capacity_bytes = most;
-    small.oom.request.align_bytes = most;
+    small.oom.capacity_bytes = small.oom.request.align_bytes = most;
     small.oom.request.size_bytes = UINT64_MAX / 2 + 1;
-    const struct oom *made = relations_make(&relations, &small.oom, VERDICT_JUSTIFIED,
-                                            RELATION_DOUBLED);
+    const struct oom *made = make(VERDICT_JUSTIFIED, RELATION_DOUBLED);
     ck_assert_uint_eq(made->capacity_bytes, 2 * most);
     ck_assert_uint_eq(made->request.align_bytes, 2 * most);
     ck_assert_uint_eq(made->request.size_bytes, UINT64_MAX);
     small.oom.request.align_bytes = most + 1;
-    ck_assert_ptr_null(relations_make(&relations, &small.oom, VERDICT_JUSTIFIED, RELATION_DOUBLED));
+    ck_assert_ptr_null(make(VERDICT_JUSTIFIED, RELATION_DOUBLED));
     small.oom.request.align_bytes = most;
     small.oom.capacity_bytes = most + 1;
-    ck_assert_ptr_null(relations_make(&relations, &small.oom, VERDICT_JUSTIFIED, RELATION_DOUBLED));
-    relations_deinit(&relations);
-}
-
-TEST(a_state_as_it_is_has_no_related_one)
-{
-    struct small_oom small;
-    struct relations relations = {0};
-    small_oom_draw(&small, &(struct oom){.request = {.size_bytes = G}}, "hm.");
-    ck_assert_ptr_null(relations_make(&relations, &small.oom, VERDICT_PREMATURE, RELATION_NONE));
-    relations_deinit(&relations);
+    ck_assert_ptr_null(make(VERDICT_JUSTIFIED, RELATION_DOUBLED));
+    ck_assert_ptr_null(make(VERDICT_PREMATURE, RELATION_NONE)); /* a state as it is */
 }
 
 /* --- how much is asked --- */
@@ -242,7 +210,7 @@ static enum verdict_kind note_budget(void *context, const struct oom *oom, uint6
     return VERDICT_UNKNOWN;
 }
 
-TEST(a_question_has_twice_the_nodes_that_the_verdict_took)
+TEST(a_question_has_twice_the_nodes_that_the_verdict_took, .teardown = end_relations)
 {
     static const struct {
         uint64_t nodes, nodes_max, budget;
@@ -254,8 +222,6 @@ TEST(a_question_has_twice_the_nodes_that_the_verdict_took)
         {1 << 20, (1 << 21) - 1, (1 << 21) - 1},
         {0, 9, 9},
     };
-    struct small_oom small;
-    struct relations relations = {0};
     small_oom_draw(&small, &(struct oom){.request = {.size_bytes = G}}, "hm.");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         uint64_t budget = 0;
@@ -269,16 +235,14 @@ TEST(a_question_has_twice_the_nodes_that_the_verdict_took)
             RELATION_NONE);
         ck_assert_uint_eq(budget, rows[i].budget);
     }
-    relations_deinit(&relations);
 }
 
-TEST(so_many_blocks_are_asked_about_and_no_more)
+TEST(so_many_blocks_are_asked_about_and_no_more, .teardown = end_relations)
 {
     struct oom oom = {.capacity_bytes = (uint64_t)(RELATIONS_BLOCKS_MAX + 1) * G,
                       .granule_bytes = G,
                       .request = {.size_bytes = G, .align_bytes = G, .own_op = OP_NONE},
                       .block_count = RELATIONS_BLOCKS_MAX};
-    struct relations relations = {0};
     uint64_t budget = 0;
     const struct relation_judge judge = {&budget, note_budget};
     const struct verdict verdict = {.kind = VERDICT_JUSTIFIED, .nodes_max = NODES_MAX};
@@ -297,7 +261,6 @@ TEST(so_many_blocks_are_asked_about_and_no_more)
             RELATION_NONE);
         ck_assert_int_eq(asked_count > 0, more == 0);
     }
-    relations_deinit(&relations);
     free(oom.blocks);
 }
 
@@ -346,9 +309,9 @@ static void check_drawn(struct tally *tally, const struct oom *oom)
 
 static void draw_any(struct random *random, uint64_t index, struct oom *oom)
 {
-    const struct random_oom_wish small = {24, 8, index % 2 == 0};
-    const struct random_oom_wish large = {400, 60, index % 2 == 0};
-    random_oom_draw(random, index % 4 < 2 ? &small : &large, oom);
+    const struct random_oom_wish few = {24, 8, index % 2 == 0};
+    const struct random_oom_wish many = {400, 60, index % 2 == 0};
+    random_oom_draw(random, index % 4 < 2 ? &few : &many, oom);
 }
 static void draw_tight(struct random *random, uint64_t index, struct oom *oom)
 {

@@ -1,5 +1,7 @@
 /* The names under which findings are counted: what each verdict is called, and which names stand
- * for another one, explain it, or lack a mitigation. */
+ * for another one, explain it, or lack a mitigation.  tests/cases/oracle/shortfall.case has what
+ * the mechanisms of premature out-of-memories are called. */
+#include "harness/oracle/shortfall.h"
 #include "harness/oracle/signature.h"
 #include "tests/helpers/suite.h"
 
@@ -26,6 +28,9 @@ TEST(each_verdict_has_its_name)
         {{.kind = VERDICT_BROKEN, .rule = RULE_CONTENTS, .mechanism = "place"}, "contents: place"},
         {{.kind = VERDICT_BROKEN, .rule = RULE_REPLAY, .mechanism = "place"}, "replay: place"},
         {{.kind = VERDICT_BROKEN, .rule = RULE_REPLAY}, "replay"},
+        {{.kind = VERDICT_BROKEN, .rule = RULE_REPLAY, .op = 1}, "replay"},
+        {{.kind = VERDICT_BROKEN, .rule = RULE_COUNTERS, .op = 1}, "counters at the end"},
+        {{.kind = VERDICT_BROKEN, .rule = RULE_COUNTERS}, "counters in donate"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char name[SIGNATURE_BYTES] = "as before";
@@ -64,6 +69,10 @@ TEST(only_mechanisms_of_premature_refusals_stand_for_others)
         {"premature: fits after drain", "counters: fits after drain and evict", false},
         {"premature", "premature", true},
         {"premature", "premature: fits after drain", false},
+        {"premature: fits after drain and evict", "premature: fits after drain", false},
+        {"counters: bytes_in_use", "counters: bytes_in_use", true},
+        {"counters: bytes_in_use", "counters: num_allocs", false},
+        {"fits after drain", "fits after drain and evict", false},
     };
     check_pairs(pairs, sizeof pairs / sizeof pairs[0], signature_stands_for);
 }
@@ -79,6 +88,8 @@ TEST(only_mechanisms_of_premature_refusals_explain_others)
         {"counters: stack fits at once", "premature: fits after drain", false},
         {"premature in alloc", "premature: fits after drain", false},
         {"premature in alloc", "premature in alloc", false},
+        {"counters: bytes_in_use", "premature: fits after drain", false},
+        {"premature: fits after drain", "premature: fits after drain", false},
     };
     check_pairs(pairs, sizeof pairs / sizeof pairs[0], signature_explains);
 }
@@ -114,4 +125,70 @@ TEST(a_rule_is_found_by_its_whole_name)
     ck_assert_int_eq(rule_find("prematur"), RULE_NONE);
     ck_assert_int_eq(rule_find("none"), RULE_NONE);
     ck_assert_int_eq(rule_find(""), RULE_NONE);
+}
+
+/* --- mechanisms --- */
+
+static const char small_hole[] = "buffer fits at once, in a hole under 9/8 of its size";
+static const char medium_hole[] = "buffer fits at once, in a hole under twice its size";
+static const char large_hole[] = "buffer fits at once, in a hole of twice its size or more";
+static const char aligned_hole[] = "aligned buffer fits at once, in a hole under twice its size";
+static const char program_hole[] = "program fits at once, in a hole of twice its size or more";
+
+TEST(what_is_left_of_a_defect_lacks_less_or_has_a_larger_hole)
+{
+    const struct pair pairs[] = {
+        {"fits after drain", "fits after drain and evict", true},
+        {"fits after grow", "fits after trim and grow", true},
+        {"fits after drain and evict", "fits after drain and defragment and evict", true},
+        {"fits after drain and evict", "fits after drain", false},
+        {"fits after evict", "fits after drain", false},
+        {"fits after drain", "fits after drain", true},
+        {large_hole, small_hole, true},
+        {medium_hole, small_hole, true},
+        {small_hole, large_hole, false},
+        {large_hole, program_hole, false},
+        {large_hole, aligned_hole, false},
+        {aligned_hole, medium_hole, false},
+        {"stack fits at once", "stack fits at once", true},
+        /* Whoever waits in vain is not found by one who does not even look. */
+        {large_hole, "fits after drain", false},
+        {"fits after drain", large_hole, false},
+        {"fits after its own drain", "fits after its own drain and evict", true},
+        {"fits after its own drain and evict", "fits after its own drain", false},
+        {"fits after its own drain", "fits after drain", false},
+        {"fits after drain", "fits after its own drain", false},
+        {small_hole, "fits after its own drain", false},
+        {"fits after its own drain", small_hole, false},
+        {"no mechanism", "fits after drain", false},
+        {"fits after drain", "no mechanism", false},
+    };
+    check_pairs(pairs, sizeof pairs / sizeof pairs[0], shortfall_is_simpler);
+}
+
+TEST(a_refusal_is_explained_by_one_of_the_same_request_where_less_is_in_its_way)
+{
+    const struct pair pairs[] = {
+        {small_hole, "fits after drain", true},
+        {program_hole, "fits after drain and defragment and evict", true},
+        {"fits after drain", small_hole, false},
+        {"fits after drain", "fits after drain and evict", false},
+        {large_hole, small_hole, true},
+        {small_hole, large_hole, false},
+        {medium_hole, aligned_hole, true},
+        {large_hole, aligned_hole, true},
+        {small_hole, aligned_hole, false},
+        {aligned_hole, medium_hole, false},
+        {large_hole, program_hole, false},
+        {medium_hole, medium_hole, false},
+        {"fits after its own drain", "fits after evict", true},
+        {"fits after evict", "fits after its own drain", false},
+        {small_hole, "fits after its own drain", true},
+        {"fits after its own drain", small_hole, false},
+        {"fits after its own drain", "fits after its own drain and evict", false},
+        {large_hole, "no mechanism", false},
+        {"no mechanism", small_hole, false},
+        {"no mechanism", "fits after drain", false},
+    };
+    check_pairs(pairs, sizeof pairs / sizeof pairs[0], shortfall_explains);
 }

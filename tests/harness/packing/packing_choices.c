@@ -1,4 +1,4 @@
-#include "tests/harness/packing/packing_choices.h"
+#include "tests/harness/packing/packing_proof.h"
 
 #include "harness/base/check.h"
 

@@ -1,10 +1,6 @@
 #include "tests/harness/packing/packing_proof.h"
 
 #include "harness/base/check.h"
-#include "tests/harness/packing/packing_choices.h"
-#include "tests/harness/packing/packing_sums.h"
-#include "tests/harness/packing/packing_table.h"
-#include "tests/harness/packing/packing_walk.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "tests/harness/packing/packing_sums.h"
+#include "tests/harness/packing/packing_proof.h"
 
 #include "harness/base/check.h"
 

@@ -1,4 +1,4 @@
-#include "tests/harness/packing/packing_table.h"
+#include "tests/harness/packing/packing_proof.h"
 
 #include "harness/base/check.h"
 
@@ -31,18 +31,6 @@ static int compare_reached(const void *a, const void *b)
     return memcmp(a, b, sizeof((struct reached *)NULL)->counts);
 }
 
-static int compare_spans(const void *a, const void *b)
-{
-    const struct packing_bin *left = a;
-    const struct packing_bin *right = b;
-    const uint64_t left_length = left->end - left->start;
-    const uint64_t right_length = right->end - right->start;
-    if (left_length != right_length) {
-        return left_length < right_length ? -1 : 1;
-    }
-    return left->start > right->start ? -1 : left->start < right->start;
-}
-
 static void add_item(struct sets *sets, const struct packing_item *item)
 {
     size_t i = 0;
@@ -61,7 +49,7 @@ static void begin_sets(struct sets *sets, const struct packing_problem *problem)
     CHECK(problem->bin_count <= BINS_MAX);
     *sets = (struct sets){.problem = problem};
     memcpy(sets->spans, problem->bins, problem->bin_count * sizeof *problem->bins);
-    qsort(sets->spans, problem->bin_count, sizeof *sets->spans, compare_spans);
+    qsort(sets->spans, problem->bin_count, sizeof *sets->spans, packing_compare_spans);
     for (size_t i = 0; i < problem->bin_count; i++) {
         sets->slack += problem->bins[i].end - problem->bins[i].start;
     }

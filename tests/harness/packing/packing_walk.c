@@ -1,4 +1,4 @@
-#include "tests/harness/packing/packing_walk.h"
+#include "tests/harness/packing/packing_proof.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static void add_type(struct walk *walk, uint64_t size, uint64_t align)
     walk->types[at].count++;
 }
 
-static int compare_spans(const void *a, const void *b)
+int packing_compare_spans(const void *a, const void *b)
 {
     const struct packing_bin *left = a;
     const struct packing_bin *right = b;
@@ -138,7 +138,7 @@ bool walk_holds(struct walk *walk, bool is_plain, uint64_t least_bytes)
                  align_bytes / problem->granule_bytes);
     }
     memcpy(walk->spans, problem->bins, walk->bin_count * sizeof *walk->spans);
-    qsort(walk->spans, walk->bin_count, sizeof *walk->spans, compare_spans);
+    qsort(walk->spans, walk->bin_count, sizeof *walk->spans, packing_compare_spans);
     const struct node first = {.at = walk->spans[0].start / problem->granule_bytes,
                                .slack = walk->slack,
                                .spare = walk->slack};

@@ -2,6 +2,7 @@
  */
 #include "harness/base/random.h"
 #include "harness/oracle/packing/packing.h"
+#include "tests/harness/packing/packing_list.h"
 #include "tests/harness/packing/packing_proof.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
@@ -13,146 +14,97 @@
 
 enum { ITEM_COUNT_MAX = 8, BIN_COUNT_MAX = 4 };
 
-/* Tries every assignment: what the search must agree with. */
-static bool fits_by_trying_all(const uint64_t *items, size_t item_count, uint64_t *room,
-                               size_t bin_count)
-{
-    if (item_count == 0) {
-        return true;
-    }
-    for (size_t bin = 0; bin < bin_count; bin++) {
-        if (room[bin] >= items[0]) {
-            room[bin] -= items[0];
-            const bool fits = fits_by_trying_all(items + 1, item_count - 1, room, bin_count);
-            room[bin] += items[0];
-            if (fits) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-struct random_problem {
-    struct packing_bin bins[BIN_COUNT_MAX];
-    struct packing_item items[ITEM_COUNT_MAX];
-    uint64_t room[BIN_COUNT_MAX], sizes[ITEM_COUNT_MAX];
-    size_t bin_count, item_count;
-};
-
 /* Problems near the edge: items are drawn first, bins hold about their sum.  In a third of them
  * bins are equal, as far as that goes. */
-static void draw_problem(struct random *random, struct random_problem *problem)
+static void draw_problem(struct random *random, struct packing_list *problem)
 {
     uint64_t sum = 0;
     const uint64_t largest = random_between(random, 2, 30);
-    problem->item_count = random_between(random, 1, ITEM_COUNT_MAX);
-    for (size_t i = 0; i < problem->item_count; i++) {
-        problem->sizes[i] = random_between(random, 1, largest);
-        problem->items[i] = (struct packing_item){problem->sizes[i] * 512, 512};
-        sum += problem->sizes[i];
+    *problem = (struct packing_list){0};
+    for (size_t left = random_between(random, 1, ITEM_COUNT_MAX); left > 0; left--) {
+        const uint64_t size = random_between(random, 1, largest);
+        list_add_items(problem, size, 1);
+        sum += size;
     }
     sum += random_below(random, 4);
-    uint64_t at = 0;
     const size_t bin_count_max = random_between(random, 1, BIN_COUNT_MAX);
     const bool are_equal = random_chance(random, 1, 3);
-    problem->bin_count = 0;
-    for (size_t i = 0; i < bin_count_max; i++) {
-        const uint64_t left = bin_count_max - i;
+    for (uint64_t left = bin_count_max; left > 0; left--) {
         const uint64_t share = left == 1   ? sum
                                : are_equal ? sum / left
                                            : random_below(random, 2 * sum / left + 1);
         const uint64_t room = share > sum ? sum : share;
         if (room > 0) {
-            problem->room[problem->bin_count] = room;
-            problem->bins[problem->bin_count++] = (struct packing_bin){at * 512, (at + room) * 512};
+            list_add_bin(problem, room);
         }
         sum -= room;
-        at += room + 1;
     }
 }
 
-static struct packing_problem question_of(const struct random_problem *problem, uint64_t nodes_max)
-{
-    return (struct packing_problem){.bins = problem->bins,
-                                    .bin_count = problem->bin_count,
-                                    .items = problem->items,
-                                    .item_count = problem->item_count,
-                                    .granule_bytes = 512,
-                                    .nodes_max = nodes_max};
-}
-
 /* Answers twice, without and with a proof; the answers must be equal and the proof hold. */
-static struct packing_answer answer_and_prove(struct packing *packing,
-                                              struct packing_problem *question)
+static struct packing_answer answer_and_prove(const struct packing_list *list, uint64_t nodes_max)
 {
     struct packing_answer answer;
-    struct packing_answer proved;
-    question->wants_proof = false;
-    packing_solve(packing, question, &answer);
-    question->wants_proof = true;
-    packing_solve(packing, question, &proved);
+    struct packing_problem question = list_question(list, nodes_max);
+    question.wants_proof = false;
+    packing_solve(packing, &question, &answer);
+    const struct packing_answer proved = list_answer(list, nodes_max);
     ck_assert_int_eq(answer.result, proved.result);
     ck_assert_int_eq(answer.method, proved.method);
     ck_assert_uint_eq(answer.number, proved.number);
     ck_assert_uint_eq(answer.nodes, proved.nodes);
-    if (answer.result == PACKING_UNKNOWN) {
-        ck_assert_uint_eq(answer.nodes, question->nodes_max);
-    }
-    ck_assert_uint_le(answer.nodes, question->nodes_max);
-    const char *fault = packing_proof_fault(packing, question, &proved);
-    ck_assert_msg(fault == NULL, "%s: %s", packing_method_name(proved.method), fault);
+    ck_assert(answer.result != PACKING_UNKNOWN || answer.nodes == nodes_max);
     return answer;
 }
 
-EVERY_TEST(.timeout_s = 120);
+static void print_refuted(const uint64_t refuted[PACKING_BY_PATTERNS + 1])
+{
+    for (int i = 0; i <= PACKING_BY_PATTERNS; i++) {
+        printf(", %s %" PRIu64, packing_method_name((enum packing_method)i), refuted[i]);
+    }
+    printf("\n");
+}
+
+EVERY_TEST(.timeout_s = 120, .setup = packing_begin, .teardown = packing_end);
 
 TEST(every_small_problem_is_decided_as_by_trying_all)
 {
     struct random random;
-    struct packing *packing = packing_create();
     uint64_t fits = 0;
     uint64_t refuted[PACKING_BY_PATTERNS + 1] = {0};
     random_init(&random, 1);
     for (int i = 0; i < 100000; i++) {
-        struct random_problem problem;
+        struct packing_list problem;
         draw_problem(&random, &problem);
-        struct packing_problem question = question_of(&problem, 1000000);
-        struct packing_answer answer = answer_and_prove(packing, &question);
-        const bool truth = fits_by_trying_all(problem.sizes, problem.item_count, problem.room,
-                                              problem.bin_count);
+        struct packing_answer answer = answer_and_prove(&problem, 1000000);
+        const bool truth = list_fits(&problem);
         ck_assert_int_eq(answer.result, truth ? PACKING_FITS : PACKING_NONE);
         fits += truth;
         refuted[answer.method] += !truth;
         /* So small a budget leaves each search next to nothing: it decides at once, or says
          * unknown. */
-        question.nodes_max = (uint64_t)(i % 100);
-        answer = answer_and_prove(packing, &question);
+        answer = answer_and_prove(&problem, (uint64_t)(i % 100));
         ck_assert(answer.result == PACKING_UNKNOWN ||
                   answer.result == (truth ? PACKING_FITS : PACKING_NONE));
         refuted[answer.method] += answer.result == PACKING_NONE;
     }
     printf("packing: 100000 problems, %" PRIu64 " fit; refuted", fits);
-    for (int i = 0; i <= PACKING_BY_PATTERNS; i++) {
-        printf(", %s %" PRIu64, packing_method_name((enum packing_method)i), refuted[i]);
-    }
-    printf("\n");
+    print_refuted(refuted);
     ck_assert_uint_gt(refuted[PACKING_BY_ROUNDING], 1000);
     ck_assert_uint_gt(refuted[PACKING_BY_SEARCH], 1000);
-    packing_destroy(packing);
 }
 
 TEST(a_spent_budget_is_unknown_and_never_a_guess)
 {
     struct random random;
-    struct packing *packing = packing_create();
     uint64_t searched = 0;
     random_init(&random, 2);
-    for (int i = 0; i < 20000; i++) {
-        struct random_problem problem;
+    for (uint64_t i = 0; i < count; i++) {
+        struct packing_list problem;
         struct packing_answer answer;
         draw_problem(&random, &problem);
-        struct packing_problem question = question_of(&problem, 1000000);
+        struct packing_problem question = list_question(&problem, 1000000);
+        question.wants_proof = false;
         packing_solve(packing, &question, &answer);
         const bool by_search = answer.nodes > 0 && (answer.result == PACKING_FITS ||
                                                     answer.method >= PACKING_BY_SEARCH);
@@ -164,11 +116,10 @@ TEST(a_spent_budget_is_unknown_and_never_a_guess)
         }
     }
     ck_assert_uint_gt(searched, 100);
-    packing_destroy(packing);
 }
 
 /* Every order of items in every bin, each pushed down as far as its alignment allows. */
-static bool aligned_fits_by_trying_all(const struct random_problem *problem, bool *used, size_t bin,
+static bool aligned_fits_by_trying_all(const struct packing_list *problem, bool *used, size_t bin,
                                        uint64_t at)
 {
     bool all_used = true;
@@ -197,21 +148,16 @@ static bool aligned_fits_by_trying_all(const struct random_problem *problem, boo
 TEST(alignments_are_decided_as_by_trying_all)
 {
     struct random random;
-    struct packing *packing = packing_create();
     uint64_t fits = 0;
     uint64_t by_addresses = 0;
     random_init(&random, 3);
-    for (int i = 0; i < 20000; i++) {
-        struct random_problem problem;
+    for (uint64_t i = 0; i < count; i++) {
+        struct packing_list problem;
         bool used[ITEM_COUNT_MAX] = {false};
         draw_problem(&random, &problem);
         problem.item_count = problem.item_count > 6 ? 6 : problem.item_count;
-        for (size_t k = 0; k < problem.item_count; k++) {
-            problem.items[k].align_bytes = (uint64_t)512
-                                           << random_weighted(&random, (uint32_t[]){6, 2, 2, 1}, 4);
-        }
-        struct packing_problem question = question_of(&problem, 1000000);
-        const struct packing_answer answer = answer_and_prove(packing, &question);
+        list_draw_alignments(&problem, &random, (uint32_t[]){6, 2, 2, 1});
+        const struct packing_answer answer = answer_and_prove(&problem, 1000000);
         const bool truth = aligned_fits_by_trying_all(&problem, used, 0, problem.bins[0].start);
         ck_assert_int_eq(answer.result, truth ? PACKING_FITS : PACKING_NONE);
         fits += truth;
@@ -221,27 +167,21 @@ TEST(alignments_are_decided_as_by_trying_all)
            " were refuted place by place\n",
            fits, by_addresses);
     ck_assert_uint_gt(by_addresses, 1000);
-    packing_destroy(packing);
 }
 
 /* Budgets so small that the branch and bound soon ends and the table has its turn. */
 TEST(a_table_decides_as_trying_all_does)
 {
     struct random random;
-    struct packing *packing = packing_create();
     uint64_t decided[2] = {0};
     random_init(&random, 5);
     for (int i = 0; i < 8000; i++) {
-        struct random_problem problem;
+        struct packing_list problem;
         bool used[ITEM_COUNT_MAX] = {false};
         draw_problem(&random, &problem);
         problem.item_count = problem.item_count > 6 ? 6 : problem.item_count;
-        for (size_t k = 0; k < problem.item_count; k++) {
-            problem.items[k].align_bytes = (uint64_t)512
-                                           << random_weighted(&random, (uint32_t[]){4, 1, 1, 1}, 4);
-        }
-        struct packing_problem question = question_of(&problem, 100 + (uint64_t)i % 300);
-        const struct packing_answer answer = answer_and_prove(packing, &question);
+        list_draw_alignments(&problem, &random, (uint32_t[]){4, 1, 1, 1});
+        const struct packing_answer answer = answer_and_prove(&problem, 100 + (uint64_t)i % 300);
         if (answer.method == PACKING_BY_TABLE && answer.result != PACKING_UNKNOWN) {
             const bool truth = aligned_fits_by_trying_all(&problem, used, 0, problem.bins[0].start);
             ck_assert_int_eq(answer.result, truth ? PACKING_FITS : PACKING_NONE);
@@ -251,42 +191,28 @@ TEST(a_table_decides_as_trying_all_does)
     printf("tables: %" PRIu64 " problems fit, %" PRIu64 " do not\n", decided[1], decided[0]);
     ck_assert_uint_gt(decided[0], 300);
     ck_assert_uint_gt(decided[1], 30);
-    packing_destroy(packing);
 }
 
 /* More different sizes than a row has bits for, so that there is no table. */
 TEST(too_many_kinds_for_a_row_are_searched)
 {
     enum { MANY = 64 };
-    struct packing *packing = packing_create();
-    struct packing_item items[MANY];
-    struct packing_bin bins[] = {{0, 0}, {0, 0}};
+    struct packing_list list = {.item_count = 0};
     uint64_t sum = 0;
     for (uint64_t i = 0; i < MANY; i++) {
-        items[i] = (struct packing_item){(1000 + 3 * i) * 512, i == 0 ? 1024 : 512};
+        list_add_items(&list, 1000 + 3 * i, 1);
         sum += 1000 + 3 * i;
     }
-    bins[0].end = (sum / 2 + 1) * 512;
-    bins[1] = (struct packing_bin){bins[0].end + 512, bins[0].end + 512 + (sum - sum / 2) * 512};
-    struct packing_problem question = {.bins = bins,
-                                       .bin_count = 2,
-                                       .items = items,
-                                       .item_count = MANY,
-                                       .granule_bytes = 512,
-                                       .nodes_max = 20000};
-    const struct packing_answer answer = answer_and_prove(packing, &question);
+    list.items[0].align_bytes = 1024;
+    list_add_bin(&list, sum / 2 + 1);
+    list_add_bin(&list, sum - sum / 2);
+    const struct packing_answer answer = answer_and_prove(&list, 20000);
     ck_assert_int_ne(answer.method, PACKING_BY_TABLE);
-    packing_destroy(packing);
 }
 
 /* --- larger problems: too many ways to try, but an answer's proof can be checked --- */
 
 enum { MEDIUM_ITEMS_MAX = 60, MEDIUM_BINS_MAX = 10 };
-struct medium_problem {
-    struct packing_bin bins[MEDIUM_BINS_MAX];
-    struct packing_item items[MEDIUM_ITEMS_MAX];
-    size_t bin_count, item_count;
-};
 
 static uint64_t draw_size(struct random *random, uint32_t kind, const uint64_t *few)
 {
@@ -304,37 +230,31 @@ static uint64_t draw_size(struct random *random, uint32_t kind, const uint64_t *
 
 /* Sizes of one kind; bins of random lengths that hold a little more than all of them; sometimes two
  * bins of equal length, and sometimes alignments. */
-static void draw_medium(struct random *random, struct medium_problem *problem)
+static void draw_medium(struct random *random, struct packing_list *problem)
 {
     const uint32_t kind = (uint32_t)random_below(random, 4);
     const bool is_aligned = random_chance(random, 1, 3);
     const uint64_t few[] = {random_between(random, 1, 400), random_between(random, 1, 400),
                             random_between(random, 1, 400), random_between(random, 1, 400)};
     uint64_t sum = 0;
-    problem->item_count = random_between(random, 4, MEDIUM_ITEMS_MAX);
-    problem->bin_count = random_between(random, 2, MEDIUM_BINS_MAX);
-    for (size_t i = 0; i < problem->item_count; i++) {
-        const uint64_t align = is_aligned
-                                   ? (uint64_t)512
-                                         << random_weighted(random, (uint32_t[]){6, 2, 1, 1}, 4)
-                                   : 512;
+    *problem = (struct packing_list){0};
+    for (size_t left = random_between(random, 4, MEDIUM_ITEMS_MAX); left > 0; left--) {
         const uint64_t size = draw_size(random, kind, few);
-        problem->items[i] = (struct packing_item){size * 512, align};
+        list_add_items(problem, size, 1);
         sum += size;
     }
-    sum += sum * random_below(random, 5) / 100 + problem->bin_count;
-    uint64_t at = random_below(random, 8);
-    for (size_t i = 0; i < problem->bin_count; i++) {
-        const uint64_t left = problem->bin_count - i;
-        const bool repeats = i > 0 && random_chance(random, 1, 4);
-        const uint64_t before = repeats
-                                    ? (problem->bins[i - 1].end - problem->bins[i - 1].start) / 512
-                                    : 0;
-        uint64_t length = left == 1 ? sum
-                          : repeats ? before
-                                    : random_between(random, 1, 2 * sum / left);
+    if (is_aligned) {
+        list_draw_alignments(problem, random, (uint32_t[]){6, 2, 1, 1});
+    }
+    const size_t bin_count = random_between(random, 2, MEDIUM_BINS_MAX);
+    sum += sum * random_below(random, 5) / 100 + bin_count;
+    uint64_t at = random_below(random, 8), length = 0;
+    for (size_t left = bin_count; left > 0; left--) {
+        const bool repeats = left < bin_count && random_chance(random, 1, 4);
+        length = left == 1 ? sum : repeats ? length : random_between(random, 1, 2 * sum / left);
         length = length > sum - (left - 1) ? sum - (left - 1) : length;
-        problem->bins[i] = (struct packing_bin){at * 512, (at + length) * 512};
+        problem->bins[problem->bin_count++] = (struct packing_bin){at * GRANULE,
+                                                                   (at + length) * GRANULE};
         sum -= length;
         at += length + random_between(random, 1, 8);
     }
@@ -343,35 +263,24 @@ static void draw_medium(struct random *random, struct medium_problem *problem)
 TEST(every_answer_on_a_larger_problem_is_proved)
 {
     struct random random;
-    struct packing *packing = packing_create();
     uint64_t results[3] = {0};
     uint64_t refuted[PACKING_BY_PATTERNS + 1] = {0};
     const uint64_t count = draws_count(20000, 1);
     random_init(&random, 4);
     for (uint64_t i = 0; i < count; i++) {
-        struct medium_problem problem;
+        struct packing_list problem;
         draw_medium(&random, &problem);
-        struct packing_problem question = {.bins = problem.bins,
-                                           .bin_count = problem.bin_count,
-                                           .items = problem.items,
-                                           .item_count = problem.item_count,
-                                           .granule_bytes = 512,
-                                           .nodes_max = 3000};
-        const struct packing_answer answer = answer_and_prove(packing, &question);
+        const struct packing_answer answer = answer_and_prove(&problem, 3000);
         results[answer.result]++;
         refuted[answer.method] += answer.result == PACKING_NONE;
     }
     printf("larger problems: %" PRIu64 ", %" PRIu64 " fit, %" PRIu64 " do not, %" PRIu64
            " unknown; refuted",
            count, results[0], results[1], results[2]);
-    for (int i = 0; i <= PACKING_BY_PATTERNS; i++) {
-        printf(", %s %" PRIu64, packing_method_name((enum packing_method)i), refuted[i]);
-    }
-    printf("\n");
+    print_refuted(refuted);
     ck_assert_uint_gt(results[PACKING_FITS], count / 10);
     ck_assert_uint_gt(refuted[PACKING_BY_SEARCH], count / 200);
     if (draws_period() == 1) { /* a handful in all of them */
         ck_assert_uint_gt(refuted[PACKING_BY_SEARCH_ALIGNED], 1);
     }
-    packing_destroy(packing);
 }

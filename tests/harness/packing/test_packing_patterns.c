@@ -2,7 +2,7 @@
  * against choices that are counted otherwise. */
 #include "harness/base/random.h"
 #include "harness/oracle/packing/private/packing_search.h"
-#include "tests/harness/packing/packing_choices.h"
+#include "tests/harness/packing/packing_list.h"
 #include "tests/harness/packing/packing_proof.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { ITEM_COUNT_MAX = 400, BIN_COUNT_MAX = 16, GRANULE = 512, NARROW = 8 };
+enum { ITEM_COUNT_MAX = 400, BIN_COUNT_MAX = 16, NARROW = 8 };
 
 struct list {
     uint64_t items[ITEM_COUNT_MAX], bins[BIN_COUNT_MAX]; /* granules, descending */
@@ -20,7 +20,7 @@ struct list {
 };
 
 /* Sets sizes as packing_solve() does; the list keeps the bins that are found. */
-static void begin_question(struct packing *packing, struct list *list)
+static void begin_question(struct list *list)
 {
     struct packing_sizes *sizes = &packing->sizes;
     uint64_t spare[ITEM_COUNT_MAX];
@@ -59,46 +59,23 @@ static bool bins_hold(const struct list *list)
     return true;
 }
 
-static bool fits_from(const struct list *list, size_t item, uint64_t *left)
+static struct packing_list list_of(const struct list *list)
 {
-    bool fits = item == list->item_count;
-    for (size_t bin = 0; bin < list->bin_count && !fits; bin++) {
-        if (left[bin] >= list->items[item]) {
-            left[bin] -= list->items[item];
-            fits = fits_from(list, item + 1, left);
-            left[bin] += list->items[item];
-        }
+    struct packing_list same = {.item_count = 0};
+    for (size_t i = 0; i < list->item_count; i++) {
+        list_add_items(&same, list->items[i], 1);
     }
-    return fits;
-}
-
-static bool fits_by_trying_all(const struct list *list)
-{
-    uint64_t left[BIN_COUNT_MAX];
     for (size_t i = 0; i < list->bin_count; i++) {
-        left[i] = list->bins[i];
+        list_add_bin(&same, list->bins[i]);
     }
-    return fits_from(list, 0, left);
+    return same;
 }
 
 /* Whether so many choices refute it, by a count that shares nothing with the search. */
 static bool choices_hold(const struct list *list, uint64_t count)
 {
-    struct packing_item items[ITEM_COUNT_MAX];
-    struct packing_bin bins[BIN_COUNT_MAX];
-    uint64_t at = 0;
-    for (size_t i = 0; i < list->item_count; i++) {
-        items[i] = (struct packing_item){list->items[i] * GRANULE, GRANULE};
-    }
-    for (size_t i = 0; i < list->bin_count; i++) {
-        bins[i] = (struct packing_bin){at * GRANULE, (at + list->bins[i]) * GRANULE};
-        at += list->bins[i] + 1;
-    }
-    const struct packing_problem problem = {.items = items,
-                                            .item_count = list->item_count,
-                                            .bins = bins,
-                                            .bin_count = list->bin_count,
-                                            .granule_bytes = GRANULE};
+    const struct packing_list same = list_of(list);
+    const struct packing_problem problem = list_question(&same, 0);
     return packing_patterns_hold(&problem, count);
 }
 
@@ -126,13 +103,12 @@ static void draw_list(struct random *random, size_t item_count, size_t bin_count
     list->bins[bin_count - 1] = sum;
 }
 
-EVERY_TEST(.timeout_s = 120);
+EVERY_TEST(.timeout_s = 120, .setup = packing_begin, .teardown = packing_end);
 
 TEST(small_lists_are_decided_as_by_trying_all)
 {
     const uint64_t count = draws_count(30000, 1);
     struct random random;
-    struct packing *packing = packing_create();
     uint64_t truths[2] = {0}, narrow_count = 0;
     random_init(&random, 1);
     for (uint64_t i = 0; i < count; i++) {
@@ -140,14 +116,15 @@ TEST(small_lists_are_decided_as_by_trying_all)
         uint64_t rows = 0;
         draw_list(&random, random_between(&random, 4, 9), random_between(&random, 2, 5), 4, 12,
                   &list);
-        const bool truth = fits_by_trying_all(&list);
-        begin_question(packing, &list);
+        const struct packing_list same = list_of(&list);
+        const bool truth = list_fits(&same);
+        begin_question(&list);
         const enum packing_result whole = packing_search_patterns(packing, PACKING_TABLE_ROWS_MAX,
                                                                   UINT64_MAX, &rows);
         ck_assert_int_eq(whole, truth ? PACKING_FITS : PACKING_NONE);
         ck_assert(truth ? bins_hold(&list) : choices_hold(&list, rows));
         ck_assert(truth || !choices_hold(&list, rows + 1));
-        begin_question(packing, &list);
+        begin_question(&list);
         const enum packing_result narrow = packing_search_patterns(packing, NARROW, UINT64_MAX,
                                                                    &rows);
         ck_assert(narrow == PACKING_UNKNOWN || (narrow == PACKING_FITS && truth));
@@ -160,21 +137,19 @@ TEST(small_lists_are_decided_as_by_trying_all)
            truths[true], narrow_count, truths[false]);
     ck_assert_uint_gt(truths[false], count / 10);
     ck_assert_uint_gt(narrow_count, truths[true] / 2);
-    packing_destroy(packing);
 }
 
 /* Of the size that the other searches leave open: what is said of them is proved. */
 TEST(large_lists_of_few_sizes_are_decided)
 {
     struct random random;
-    struct packing *packing = packing_create();
     uint64_t results[3] = {0};
     random_init(&random, 2);
     for (int i = 0; i < 20; i++) {
         struct list list;
         uint64_t rows = 0;
         draw_list(&random, 60, 8, 3, 4000, &list);
-        begin_question(packing, &list);
+        begin_question(&list);
         const enum packing_result result = packing_search_patterns(packing, PACKING_TABLE_ROWS_MAX,
                                                                    UINT64_MAX, &rows);
         ck_assert(result != PACKING_FITS || bins_hold(&list));
@@ -186,54 +161,49 @@ TEST(large_lists_of_few_sizes_are_decided)
            results[PACKING_FITS], results[PACKING_NONE], results[PACKING_UNKNOWN]);
     ck_assert_uint_eq(results[PACKING_UNKNOWN], 0);
     ck_assert_uint_gt(results[PACKING_NONE], 0);
-    packing_destroy(packing);
 }
 
 TEST(no_more_steps_are_taken_than_there_are)
 {
     struct random random;
-    struct packing *packing = packing_create();
     struct list list;
     uint64_t rows = 0;
     random_init(&random, 3);
     enum packing_result truth = PACKING_UNKNOWN;
     do {
         draw_list(&random, 60, 8, 4, 4000, &list);
-        begin_question(packing, &list);
+        begin_question(&list);
         truth = packing_search_patterns(packing, PACKING_TABLE_ROWS_MAX, UINT64_MAX, &rows);
     } while (packing->nodes < 10);
     const uint64_t steps = packing->nodes;
     ck_assert_int_ne(truth, PACKING_UNKNOWN);
     for (uint64_t limit = 0; limit <= steps; limit++) {
         const enum packing_result expected = limit < steps ? PACKING_UNKNOWN : truth;
-        begin_question(packing, &list);
+        begin_question(&list);
         ck_assert_int_eq(packing_search_patterns(packing, PACKING_TABLE_ROWS_MAX, limit, &rows),
                          expected);
-        begin_question(packing, &list);
+        begin_question(&list);
         packing->nodes_max = limit;
         ck_assert_int_eq(
             packing_search_patterns(packing, PACKING_TABLE_ROWS_MAX, UINT64_MAX, &rows), expected);
         ck_assert_uint_le(packing->nodes, limit);
     }
-    packing_destroy(packing);
 }
 
 /* 64 sizes, of which any may be chosen, have 2^64 choices. */
 TEST(more_choices_than_there_are_numbers_for_are_left_open)
 {
-    struct packing *packing = packing_create();
     struct list list = {.item_count = 64, .bin_count = 2};
     uint64_t rows = 0;
     for (size_t i = 0; i < list.item_count; i++) {
         list.items[i] = i + 1;
         list.bins[i % 2] += i + 1;
     }
-    begin_question(packing, &list);
+    begin_question(&list);
     ck_assert_int_eq(packing_search_patterns(packing, PACKING_TABLE_ROWS_MAX, UINT64_MAX, &rows),
                      PACKING_UNKNOWN);
     list.bins[1] -= list.items[63];
     list.item_count--;
-    begin_question(packing, &list);
+    begin_question(&list);
     ck_assert_int_eq(packing_search_patterns(packing, NARROW, UINT64_MAX, &rows), PACKING_FITS);
-    packing_destroy(packing);
 }

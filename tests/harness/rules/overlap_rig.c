@@ -20,13 +20,6 @@ void open_lanes(uint32_t host_count)
     begin_lanes(host_count);
 }
 
-void start_lanes(enum defrag_contract defrag)
-{
-    prepare();
-    script.contract.defrag = defrag;
-    open_lanes(1);
-}
-
 void stop_lanes(void)
 {
     for (uint32_t i = 0; i < script.run->judge.host_count; i++) {
@@ -86,16 +79,6 @@ void end_call(uint32_t number)
     }
 }
 
-void make_block_at_7(void)
-{
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = 2 * G;
-    script.block = (struct target_block){1, 7 * G, 2 * G};
-    const uint32_t number = begin_call(op);
-    end_call(number);
-    KEEPS(&rig.verdicts[number]);
-}
-
 uint32_t begin_alloc(uint64_t size_bytes)
 {
     struct op op = op_make(OP_ALLOC);
@@ -108,17 +91,4 @@ uint32_t begin_on(enum op_kind kind, uint32_t ref)
     struct op op = op_make(kind);
     op.ref = ref;
     return begin_call(op);
-}
-
-void end_granted(uint32_t number, uint64_t handle, uint64_t at, uint64_t size)
-{
-    script.block = (struct target_block){handle, at * G, size * G};
-    end_call(number);
-}
-
-void end_refused(uint32_t number, enum target_result result, const char *message)
-{
-    script.result = result;
-    script.message = message;
-    end_call(number);
 }

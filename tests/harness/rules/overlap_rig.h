@@ -25,8 +25,7 @@ struct overlap_rig {
 };
 extern struct overlap_rig rig;
 
-void start_lanes(enum defrag_contract defrag);
-/* The same for a script that the test has prepared. */
+/* For a script that the test has prepared. */
 void open_lanes(uint32_t host_count);
 /* The same for a target that is open. */
 void begin_lanes(uint32_t host_count);
@@ -37,14 +36,8 @@ uint32_t begin_call(struct op op);
 /* What is said of a call stands once the last of the overlap has returned. */
 void end_call(uint32_t number);
 
-/* Op 0 makes a block of two granules at granule 7 of 16, with handle 1. */
-void make_block_at_7(void);
-
 uint32_t begin_alloc(uint64_t size_bytes);
 /* An op that names what the op `ref` made. */
 uint32_t begin_on(enum op_kind kind, uint32_t ref);
-/* Place and size in granules. */
-void end_granted(uint32_t number, uint64_t handle, uint64_t at, uint64_t size);
-void end_refused(uint32_t number, enum target_result result, const char *message);
 
 #endif

@@ -5,6 +5,9 @@
 #include <check.h>
 #include <stdio.h>
 
+static struct run_findings findings;
+static const struct op_list ops;
+
 static struct verdict break_rule(enum rule rule, uint32_t op, const char *mechanism)
 {
     struct verdict verdict = {.kind = VERDICT_BROKEN, .rule = rule, .op = op};
@@ -14,57 +17,41 @@ static struct verdict break_rule(enum rule rule, uint32_t op, const char *mechan
 }
 
 /* RUN_FINDING_COUNT_MAX of them: broken counters "0", "1", ... */
-static void fill(struct run_findings *findings, const struct op_list *ops)
+static void fill(void)
 {
-    findings->count = 0;
+    findings.count = 0;
     for (uint32_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
         char mechanism[16];
         (void)snprintf(mechanism, sizeof mechanism, "%u", i);
         const struct verdict verdict = break_rule(RULE_COUNTERS, i, mechanism);
-        run_findings_add(findings, &verdict, ops, "");
+        run_findings_add(&findings, &verdict, &ops, "");
     }
-    ck_assert_uint_eq(findings->count, RUN_FINDING_COUNT_MAX);
+    ck_assert_uint_eq(findings.count, RUN_FINDING_COUNT_MAX);
 }
 
-TEST(a_full_list_takes_no_more_but_the_verdict_that_ended_the_run)
+/* And harm, however much was found before. */
+TEST(a_full_list_takes_no_more_but_the_verdict_that_ended_the_run, .to = 2)
 {
-    static struct run_findings findings;
-    struct op_list ops;
-    op_list_init(&ops);
-    fill(&findings, &ops);
+    fill();
     const struct verdict more = break_rule(RULE_REPORT, 90, "sums");
     run_findings_add(&findings, &more, &ops, "");
     ck_assert_uint_eq(findings.count, RUN_FINDING_COUNT_MAX);
     ck_assert_ptr_null(run_findings_find(&findings, "report: sums"));
     const struct verdict last = break_rule(RULE_OVERLAP, 91, "answer");
-    run_findings_set(&findings, &last, &ops);
+    if (_i == 0) {
+        run_findings_set(&findings, &last, &ops);
+    } else {
+        run_findings_add(&findings, &last, &ops, "");
+    }
     ck_assert_uint_eq(findings.count, RUN_FINDING_COUNT_MAX);
     ck_assert_ptr_null(run_findings_find(&findings, "counters: 15"));
     ck_assert_ptr_nonnull(run_findings_find(&findings, "counters: 14"));
     ck_assert_uint_eq(run_findings_gravest(&findings)->verdict.op, 91);
-    op_list_deinit(&ops);
-}
-
-TEST(harm_is_noted_however_much_was_found_before)
-{
-    static struct run_findings findings;
-    struct op_list ops;
-    op_list_init(&ops);
-    fill(&findings, &ops);
-    const struct verdict harm = break_rule(RULE_OVERLAP, 91, "answer");
-    run_findings_add(&findings, &harm, &ops, "");
-    ck_assert_uint_eq(findings.count, RUN_FINDING_COUNT_MAX);
-    ck_assert_uint_eq(run_findings_gravest(&findings)->verdict.op, 91);
-    ck_assert_ptr_null(run_findings_find(&findings, "counters: 15"));
-    op_list_deinit(&ops);
 }
 
 TEST(the_verdict_that_ended_the_run_takes_the_place_of_its_like)
 {
-    static struct run_findings findings;
-    struct op_list ops;
-    op_list_init(&ops);
-    fill(&findings, &ops);
+    fill();
     const struct verdict same = break_rule(RULE_COUNTERS, 90, "3");
     run_findings_add(&findings, &same, &ops, "");
     ck_assert_uint_eq(findings.findings[3].verdict.op, 3); /* the first stays */
@@ -72,14 +59,10 @@ TEST(the_verdict_that_ended_the_run_takes_the_place_of_its_like)
     ck_assert_uint_eq(findings.findings[3].verdict.op, 90);
     ck_assert_str_eq(findings.findings[3].verdict.reason, "op 90");
     ck_assert_uint_eq(findings.count, RUN_FINDING_COUNT_MAX);
-    op_list_deinit(&ops);
 }
 
 TEST(the_gravest_finding_moves_to_the_front_and_the_others_keep_their_order)
 {
-    static struct run_findings findings;
-    struct op_list ops;
-    op_list_init(&ops);
     findings.count = 0;
     const struct verdict broken[] = {break_rule(RULE_REPORT, 1, "sums"),
                                      break_rule(RULE_MESSAGE, 2, "words"),
@@ -94,5 +77,4 @@ TEST(the_gravest_finding_moves_to_the_front_and_the_others_keep_their_order)
     for (size_t i = 0; i < 4; i++) {
         ck_assert_uint_eq(findings.findings[i].verdict.op, order[i]);
     }
-    op_list_deinit(&ops);
 }

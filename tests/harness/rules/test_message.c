@@ -1,6 +1,7 @@
 /* The grammar of the error texts of an out-of-memory, letter by letter, and numbers that are known
  * within bounds alone.  tests/cases/rules/message.case has what a text must say. */
 #include "harness/rules/private/families.h"
+#include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -85,65 +86,118 @@ static size_t read_brackets(const char *marked, char *text, bool *is_size)
     return length;
 }
 
-/* Another letter in the place of each one is wrong, and it is a number or a word that is lacking.
- */
-TEST(each_letter_of_a_text_is_looked_at)
-{
-    for (size_t i = 0; i < RIGHT_TEXT_COUNT; i++) {
-        char text[TEXT_BYTES_MAX];
-        bool is_size[TEXT_BYTES_MAX];
-        const size_t length = read_brackets(right_texts[i].text, text, is_size);
-        const struct answer whole = ask(text, right_texts[i].expected);
-        ck_assert_msg(whole.is_right, "'%s': %s", text, whole.reason);
-        for (size_t k = 0; k < length; k++) {
-            const char was = text[k];
-            text[k] = '#';
-            const struct answer answer = ask(text, right_texts[i].expected);
-            ck_assert_msg(!answer.is_right, "'%s' is said to be right", text);
-            ck_assert_msg(strcmp(answer.lacking, is_size[k] ? "numbers" : "words") == 0,
-                          "'%s': %s, %s", text, answer.lacking, answer.reason);
-            text[k] = was;
-        }
-    }
-}
-
-TEST(each_letter_of_a_text_is_needed)
-{
-    for (size_t i = 0; i < RIGHT_TEXT_COUNT; i++) {
-        char text[TEXT_BYTES_MAX];
-        bool is_size[TEXT_BYTES_MAX];
-        const size_t length = read_brackets(right_texts[i].text, text, is_size);
-        for (size_t k = 0; k < length; k++) {
-            char shorter[TEXT_BYTES_MAX];
-            (void)snprintf(shorter, sizeof shorter, "%.*s%s", (int)k, text, text + k + 1);
-            ck_assert_msg(!ask(shorter, right_texts[i].expected).is_right,
-                          "'%s' is said to be right", shorter);
-        }
-    }
-}
-
 /* Where the optional end begins, what comes before it is a whole text of its own. */
 static bool is_whole_without(const char *rest)
 {
     return strncmp(rest, " Due to", 7) == 0 || strncmp(rest, "; (", 3) == 0;
 }
 
-TEST(a_text_that_is_cut_off_or_goes_on_is_wrong)
+/* Another letter in the place of each one is wrong, and it is a number or a word that is lacking;
+ * so is the text without it, and what is cut off there. */
+TEST(each_letter_of_a_text_is_looked_at_and_needed, .to = RIGHT_TEXT_COUNT)
 {
-    for (size_t i = 0; i < RIGHT_TEXT_COUNT; i++) {
-        char text[TEXT_BYTES_MAX];
-        bool is_size[TEXT_BYTES_MAX];
-        const size_t length = read_brackets(right_texts[i].text, text, is_size);
-        for (size_t k = 0; k < length; k++) {
-            char cut[TEXT_BYTES_MAX];
-            (void)snprintf(cut, sizeof cut, "%.*s", (int)k, text);
-            ck_assert_msg(ask(cut, right_texts[i].expected).is_right == is_whole_without(text + k),
-                          "'%s'", cut);
-        }
-        (void)snprintf(text + length, sizeof text - length, " ");
-        ck_assert_msg(!ask(text, right_texts[i].expected).is_right, "'%s' is said to be right",
-                      text);
+    const struct message_expected *expected = right_texts[_i].expected;
+    char text[TEXT_BYTES_MAX], other[TEXT_BYTES_MAX];
+    bool is_size[TEXT_BYTES_MAX];
+    const size_t length = read_brackets(right_texts[_i].text, text, is_size);
+    const struct answer whole = ask(text, expected);
+    ck_assert_msg(whole.is_right, "'%s': %s", text, whole.reason);
+    for (size_t k = 0; k < length; k++) {
+        (void)snprintf(other, sizeof other, "%.*s#%s", (int)k, text, text + k + 1);
+        const struct answer answer = ask(other, expected);
+        ck_assert_msg(!answer.is_right, "'%s' is said to be right", other);
+        ck_assert_msg(strcmp(answer.lacking, is_size[k] ? "numbers" : "words") == 0, "'%s': %s, %s",
+                      other, answer.lacking, answer.reason);
+        (void)snprintf(other, sizeof other, "%.*s%s", (int)k, text, text + k + 1);
+        ck_assert_msg(!ask(other, expected).is_right, "'%s' is said to be right", other);
+        (void)snprintf(other, sizeof other, "%.*s", (int)k, text);
+        ck_assert_msg(ask(other, expected).is_right == is_whole_without(text + k), "'%s'", other);
     }
+    (void)snprintf(other, sizeof other, "%.*s ", (int)length, text);
+    ck_assert_msg(!ask(other, expected).is_right, "'%s' is said to be right", other);
+}
+
+/* --- whole texts --- */
+
+#define ALLOC "Attempting to allocate 8.00M. That was not possible. There are 6.00M free."
+#define DUE " Due to fragmentation, the largest contiguous region of free memory is "
+static const char *const buffer_texts[] = {
+    EXHAUSTED ALLOC,
+    EXHAUSTED "Error allocating device buffer: " ALLOC,
+    EXHAUSTED "E0100: RuntimeBufferAllocationFailure:\n" ALLOC,
+    EXHAUSTED ALLOC "; (0x0x0_HBM0)",
+    EXHAUSTED ALLOC DUE "3.00M.",
+    EXHAUSTED ALLOC DUE "3.01M.",
+    EXHAUSTED "E0101: RuntimeProgramAllocationFailure:\n" ALLOC,
+    EXHAUSTED ALLOC "; (0x0x0_HBM)",
+    EXHAUSTED ALLOC "; ( 0x-1x0_HBM0)",
+    EXHAUSTED ALLOC ";(0x0x0_HBM0)",
+    EXHAUSTED ALLOC "; (0x0x0_HBM0) ",
+    EXHAUSTED ALLOC "\n",
+    " " EXHAUSTED ALLOC,
+    "Resource exhausted: " ALLOC,
+    EXHAUSTED "Attempting to allocate 8M. That was not possible. There are 6.00M free.",
+    EXHAUSTED "Attempting to allocate 9.00M. That was not possible. There are 6.00M free.",
+    EXHAUSTED "Attempting to allocate 8.00M. That was not possible. There are 6.01M free.",
+    EXHAUSTED "Attempting to allocate 8.00M. That was possible. There are 6.00M free.",
+    "",
+    EXHAUSTED LOADING ALLOC,
+};
+
+/* Of a stack of 8M: what stands in front of the words, and what is reservable. */
+#define RESERVED                                                                             \
+    "Attempting to reserve 8.00M at the bottom of memory. That was not possible. There are " \
+    "6.00M free, 0B reserved, and "
+static const char *const stack_texts[][2] = {
+    {": ", "3.00M reservable."},
+    {" 'jit_f': ", "3.00M reservable."},
+    {" 'a: Attempting to b': ", "3.00M reservable."},
+    {" 'jit_f': ", "1.00M reservable."},
+    {" 'jit_f': ", "5.00M reservable."},
+    {" 'jit_f': ", "5.02M reservable."},
+    {" 'jit_f': ", "0.98M reservable."},
+    {" 'jit_f': ", "nanM reservable."},
+    {" 'jit_f': ", " 3.00M reservable."},
+    {" 'jit_f': ", "+3.00M reservable."},
+    {" 'jit_f': ", "0x3M reservable."},
+    {" 'jit_f': ", "3e0M reservable."},
+    {" 'jit_f': ", "3.00 reservable."},
+    {" 'jit_f': ", "reservable."},
+    {" 'jit_f' ", "3.00M reservable."},
+    {" of mine: ", "3.00M reservable."},
+};
+
+static void show_answer(const char *text, const struct message_expected *expected)
+{
+    const struct answer answer = ask(text, expected);
+    show("%s\n  %s%s%s\n", text, answer.is_right ? "right" : answer.lacking,
+         answer.is_right ? "" : ": ", answer.reason);
+}
+
+TEST(messages_follow_the_grammar_to_the_letter, .teardown = snap_rest)
+{
+    struct message_expected expected = buffer;
+    for (size_t i = 0; i < sizeof buffer_texts / sizeof *buffer_texts; i++) {
+        show_answer(buffer_texts[i], &expected);
+    }
+    show("where it is fragmented:\n");
+    expected.has_fragmentation = true;
+    show_answer(EXHAUSTED ALLOC, &expected);
+    expected = (struct message_expected){.is_program = true,
+                                         .stack_bytes = 8 * MEBI,
+                                         .free_bytes = 6 * MEBI,
+                                         .reservable_low_bytes = MEBI,
+                                         .reservable_high_bytes = 5 * MEBI};
+    for (size_t i = 0; i < sizeof stack_texts / sizeof *stack_texts; i++) {
+        char text[TEXT_BYTES_MAX];
+        (void)snprintf(text, sizeof text, EXHAUSTED "Error loading program%s" RESERVED "%s",
+                       stack_texts[i][0], stack_texts[i][1]);
+        show_answer(text, &expected);
+    }
+    /* Nothing was to be allocated. */
+    show_answer(EXHAUSTED LOADING
+                "Attempting to allocate 0B. That was not possible. There are 6.00M free.",
+                &expected);
 }
 
 /* --- numbers within bounds --- */
@@ -223,19 +277,11 @@ TEST(a_number_within_bounds_has_a_unit)
     ck_assert(ask_reservable("3B reservable.", 2, 4).is_right);
 }
 
-TEST(what_is_wrong_with_a_number_within_bounds_is_told)
+TEST(what_is_wrong_with_a_number_within_bounds_is_told, .teardown = snap_rest)
 {
-    const struct {
-        const char *size, *reason, *lacking;
-    } rows[] = {
-        {"x reservable.", "lacks a size before 'reservable' at 'x reservable.'", "numbers"},
-        {"6.00M reservable.", "lacks the right size before 'reservable' at '6.00M", "numbers"},
-        {"3.00M reserved.", "lacks the words ' reservable.' at ' reserved.'", "words"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const struct answer answer = ask_reservable(rows[i].size, MEBI, 5 * MEBI);
-        ck_assert_msg(!answer.is_right && strstr(answer.reason, rows[i].reason) != NULL,
-                      "row %zu: %s", i, answer.reason);
-        ck_assert_str_eq(answer.lacking, rows[i].lacking);
+    static const char *const sizes[] = {"x reservable.", "6.00M reservable.", "3.00M reserved."};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const struct answer answer = ask_reservable(sizes[i], MEBI, 5 * MEBI);
+        show("%s: %s: %s\n", sizes[i], answer.lacking, answer.reason);
     }
 }

@@ -1,11 +1,11 @@
 /* Who asks a refused request again: lanes, and trials; and a flag that means nothing.
  * tests/cases/rules/retry.case has what it shows. */
 #include "tests/harness/run/scripted_target.h"
+#include "tests/helpers/lists.h"
 #include "tests/helpers/suite.h"
 
 #include "harness/call/clients.h"
 #include "harness/generate/slipping.h"
-#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 
@@ -83,21 +83,6 @@ TEST(one_refusal_in_eight_is_asked_again)
     }
 }
 
-static void run_trial_on(const char *target, const char *scenario, uint64_t seed,
-                         struct trial *trial)
-{
-    struct setup setup;
-    char reason[RUN_REASON_BYTES] = "";
-    setup_init(&setup);
-    setup.seed = seed;
-    const struct trial_plan plan = {.target = target_find(target),
-                                    .scenario = scenario_find(scenario),
-                                    .setup = &setup,
-                                    .capacity_is_free = true,
-                                    .op_count_max = 2000};
-    ck_assert_msg(trial_run(&plan, NULL, trial, reason), "%s", reason);
-}
-
 /* With the retries alone: what the contract promises is not asked. */
 TEST(plants_that_refuse_too_early_grant_a_retry)
 {
@@ -114,7 +99,9 @@ TEST(plants_that_refuse_too_early_grant_a_retry)
         uint64_t granted = 0;
         for (uint64_t seed = 1; seed <= 40 && granted == 0; seed++) {
             struct trial trial;
-            run_trial_on(grounds[i].target, grounds[i].scenario, seed, &trial);
+            wish_play(&(struct trial_wish){grounds[i].target, scenario_find(grounds[i].scenario),
+                                           seed, .op_count_max = 2000},
+                      &trial);
             granted += trial.totals.retries_granted;
             trial_deinit(&trial);
         }
@@ -130,7 +117,9 @@ TEST(the_reference_grants_no_retry)
     for (uint64_t seed = 1; seed <= 10; seed++) {
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
             struct trial trial;
-            run_trial_on("hbm", names[i], seed, &trial);
+            wish_play(
+                &(struct trial_wish){"hbm", scenario_find(names[i]), seed, .op_count_max = 2000},
+                &trial);
             ck_assert_int_eq(trial.first.kind, VERDICT_NONE);
             ck_assert_uint_eq(trial.totals.retries_granted, 0);
             retries += trial.totals.retries;

@@ -24,8 +24,6 @@ static enum target_result fake_open(const struct target_setup *setup,
     script.device[setup->coordinate[0]] = services;
     const struct target_contract *own = script.contract_of[setup->coordinate[0]];
     *contract = own != NULL ? *own : script.contract;
-    contract->drains = contract->drains &&
-                       !(script.odd_host_does_not_drain && setup->coordinate[0] % 2 == 1);
     return TARGET_OK;
 }
 
@@ -71,7 +69,6 @@ static enum target_result fake_free(struct target_instance *instance, uint64_t h
     (void)instance;
     (void)event;
     ck_assert(!script.is_closed);
-    script.free_calls[handle]++;
     script.free_count++;
     script.last_freed = handle;
     return answer_call(NULL);
@@ -305,7 +302,7 @@ const struct verdict *step(struct op op)
     return run_step(script.run, &op);
 }
 
-uint64_t next_handle(void)
+static uint64_t next_handle(void)
 {
     return run_ops(script.run)->count + 1;
 }
@@ -342,35 +339,6 @@ const struct verdict *on(enum op_kind kind, uint32_t ref)
     return step(op);
 }
 
-const struct verdict *on_for(enum op_kind kind, uint32_t ref, uint64_t delay_ns)
-{
-    struct op op = op_make(kind);
-    op.ref = ref;
-    op.delay_ns = delay_ns;
-    return step(op);
-}
-
-const struct verdict *execute(uint32_t ref, uint64_t delay_ns)
-{
-    script.block = script.at[ref + 1];
-    return on_for(OP_EXECUTE, ref, delay_ns);
-}
-
-const struct verdict *complete(uint32_t event)
-{
-    struct op op = op_make(OP_COMPLETE);
-    op.event = event;
-    return step(op);
-}
-
-const struct verdict *arm(enum fault_kind fault)
-{
-    struct op op = op_make(OP_FAULT);
-    op.tag = (uint8_t)fault;
-    op.size_bytes = 1;
-    return step(op);
-}
-
 const struct verdict *report(void)
 {
     return step(op_make(OP_REPORT));
@@ -381,14 +349,4 @@ const struct verdict *report(void)
 enum device_result copy(uint64_t from, uint64_t to, uint64_t size)
 {
     return script.device[0]->copy(script.device[0]->context, from * G, to * G, size * G);
-}
-
-void wait_for(uint32_t op)
-{
-    ck_assert_int_eq(script.device[0]->event_wait(script.device[0]->context, op + 1), DEVICE_OK);
-}
-
-enum device_result unload(uint32_t op)
-{
-    return script.device[0]->unload(script.device[0]->context, op + 1);
 }

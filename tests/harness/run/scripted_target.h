@@ -14,7 +14,6 @@ enum { G = 512, HANDLE_COUNT_MAX = 96, HOST_COUNT = 3 };
 struct script {
     struct run *run;
     struct target_contract contract;
-    bool odd_host_does_not_drain;
     const struct target_contract *contract_of[HOST_COUNT]; /* NULL: the one above */
     const struct device_services *device[HOST_COUNT];
     enum target_result result;
@@ -23,8 +22,7 @@ struct script {
     const char *message;
     /* by handle; at TARGET_ADDRESS_NONE: locate says INVALID */
     struct target_block at[HANDLE_COUNT_MAX];
-    int free_calls[HANDLE_COUNT_MAX]; /* by handle */
-    uint64_t free_count, last_freed;  /* all of them; a handle */
+    uint64_t free_count, last_freed; /* all of them; a handle */
     int retire_calls;
     uint64_t report_count; /* calls of it */
     unsigned stats_calls;
@@ -71,23 +69,15 @@ void stop(void);
     } while (0)
 
 const struct verdict *step(struct op op);
-uint64_t next_handle(void);
 /* Requests of `size` granules that are answered with a block at granule `at`. */
 const struct verdict *alloc_at(uint64_t at, uint64_t size);
 const struct verdict *load_at(uint64_t at, uint64_t size, uint64_t stack);
 /* A request that is refused. */
 const struct verdict *refuse(uint64_t size);
 const struct verdict *on(enum op_kind kind, uint32_t ref);
-const struct verdict *on_for(enum op_kind kind, uint32_t ref, uint64_t delay_ns);
-const struct verdict *execute(uint32_t ref, uint64_t delay_ns);
-const struct verdict *complete(uint32_t event);
-/* The next call meets the fault. */
-const struct verdict *arm(enum fault_kind fault);
 const struct verdict *report(void);
 
 /* What an act does on the device of host 0, in granules and op numbers. */
 enum device_result copy(uint64_t from, uint64_t to, uint64_t size);
-void wait_for(uint32_t op);
-enum device_result unload(uint32_t op);
 
 #endif

@@ -1,11 +1,11 @@
 /* The clocks, groups and waits of hosts with a time of their own.  tests/cases/run/hosts.case has
- * lists of ops. */
+ * lists of ops, tests/snap/bad_lists.snap heads that are wrong. */
 #include "harness/device/collectives.h"
 #include "harness/device/device.h"
 #include "harness/device/timeline.h"
-#include "harness/op/ops_file.h"
-#include "harness/run/trial.h"
 #include "targets/targets.h"
+#include "tests/helpers/lists.h"
+#include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -19,25 +19,22 @@ static struct setup setup;
 static struct op_list list;
 static struct run *run;
 
-static enum ops_file_result read_list(const char *head, const char *ops,
-                                      struct ops_file_error *error)
-{
-    char text[4096];
-    const int length = snprintf(text, sizeof text, "hbmstress-ops 1\ncapacity 1M\ngranule 1\n%s%s",
-                                head, ops);
-    op_list_init(&list);
-    return ops_file_parse(text, (size_t)length, &setup, &list, error);
-}
-
 static void begin_list(const char *head, const char *ops)
 {
-    struct ops_file_error error;
-    char reason[RUN_REASON_BYTES] = "";
-    ck_assert_msg(read_list(head, ops, &error) == OPS_FILE_OK, "%s", error.reason);
-    run = run_create(target_find("hbm"), &setup, reason);
-    ck_assert_msg(run != NULL, "%s", reason);
-    for (size_t i = 0; i < list.count; i++) {
-        ck_assert_int_ne(run_step(run, &list.ops[i])->kind, VERDICT_BROKEN);
+    char text[4096];
+    (void)snprintf(text, sizeof text, "capacity 1M\ngranule 1\n%s%s", head, ops);
+    read_list(text, &setup, &list);
+    run = begin_run(target_find("hbm"), &setup);
+    step_all(run, &list);
+    ck_assert(!run_is_broken(run));
+}
+
+static void show_waits(void)
+{
+    const struct waits *waits = run_waits(run);
+    for (const struct vain_wait *wait = waits->waits; wait < waits->waits + waits->count; wait++) {
+        SHOW(wait->host, wait->group, wait->since, wait->until == OP_NONE ? -1 : (int)wait->until);
+        SHOW(wait->since_ns, wait->until_ns, wait->missing);
     }
 }
 
@@ -47,25 +44,31 @@ static void end_list(void)
     op_list_deinit(&list);
 }
 
+EVERY_TEST(.teardown = snap_rest);
+
 /* --- time --- */
 
 TEST(a_clock_may_be_ahead_and_drift)
 {
-    const struct setup_clock right = {0}, late = {0, 1}, fast = {1000, 40}, slow = {0, -100000},
-                             far = {UINT64_MAX - 1, 0};
-    ck_assert_uint_eq(setup_clock_reading(&right, 5000000), 5000000);
-    ck_assert_uint_eq(setup_clock_reading(&late, 5000000), 5000005);
-    ck_assert_uint_eq(setup_clock_reading(&fast, 5000000), 5001200);
-    ck_assert_uint_eq(setup_clock_reading(&slow, 5000000), 4500000);
-    ck_assert_uint_eq(setup_clock_reading(&slow, UINT64_MAX - 1), 16602069666338596453U);
-    ck_assert_uint_eq(setup_clock_reading(&far, 1), UINT64_MAX - 1);
+    static const struct {
+        struct setup_clock clock;
+        uint64_t now_ns, reading_ns;
+    } rows[] = {{{0, 0}, 5000000, 5000000},
+                {{0, 1}, 5000000, 5000005},
+                {{1000, 40}, 5000000, 5001200},
+                {{0, -100000}, 5000000, 4500000},
+                {{0, -100000}, UINT64_MAX - 1, 16602069666338596453U},
+                {{UINT64_MAX - 1, 0}, 1, UINT64_MAX - 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ck_assert_uint_eq(setup_clock_reading(&rows[i].clock, rows[i].now_ns), rows[i].reading_ns);
+    }
     struct timeline *timeline = timeline_create();
     struct device *device = device_create(64, timeline);
     const struct device_services *services = device_services(device);
     timeline_advance(timeline, 5000000);
     device_begin_op(device, 1000);
     ck_assert_uint_eq(services->clock_ns(services->context), 5000000);
-    device_set_clock(device, &fast);
+    device_set_clock(device, &rows[2].clock);
     ck_assert_uint_eq(services->clock_ns(services->context), 5001200);
     device_destroy(device);
     timeline_destroy(timeline);
@@ -73,18 +76,33 @@ TEST(a_clock_may_be_ahead_and_drift)
 
 /* --- collectives --- */
 
-TEST(the_nth_executions_of_the_members_belong_together)
+static struct timeline *timelines[OP_HOST_COUNT_MAX];
+static struct collectives *collectives;
+
+static void begin_collectives(const struct setup *hosts)
 {
-    struct timeline *timelines[3];
+    for (uint32_t i = 0; i < hosts->host_count; i++) {
+        timelines[i] = i == 0 ? timeline_create() : timeline_create_beside(timelines[0]);
+    }
+    collectives = collectives_create(hosts, timelines);
+}
+
+static void end_collectives(void)
+{
+    collectives_destroy(collectives);
+    for (int i = 0; i < OP_HOST_COUNT_MAX && timelines[i] != NULL; i++) {
+        timeline_destroy(timelines[i]);
+    }
+}
+
+TEST(the_nth_executions_of_the_members_belong_together, .teardown = end_collectives)
+{
     struct setup three;
     setup_init(&three);
     three.host_count = 3;
     three.has_clocks = true;
     ck_assert(setup_set_group(&three, 9, 3, "pair"));
-    timelines[0] = timeline_create();
-    timelines[1] = timeline_create_beside(timelines[0]);
-    timelines[2] = timeline_create_beside(timelines[0]);
-    struct collectives *collectives = collectives_create(&three, timelines);
+    begin_collectives(&three);
     for (uint64_t event = 1; event <= 3; event++) {
         timeline_add(timelines[0], event, DELAY_NEVER);
         collectives_join(collectives, event, 9, 0, event);
@@ -107,22 +125,14 @@ TEST(the_nth_executions_of_the_members_belong_together)
     ck_assert_uint_eq(timeline_due_ns(timelines[2], 6), 7);
     ck_assert_uint_eq(collectives_open_count(collectives), 1);
     ck_assert_uint_eq(collectives_open_at(collectives, 0)->joined, 1);
-    collectives_destroy(collectives);
-    for (int i = 0; i < 3; i++) {
-        timeline_destroy(timelines[i]);
-    }
 }
 
-TEST(all_of_64_hosts_may_meet)
+TEST(all_of_64_hosts_may_meet, .teardown = end_collectives)
 {
-    struct timeline *timelines[OP_HOST_COUNT_MAX];
     struct setup all;
     setup_init(&all);
     setup_set_hosts(&all, OP_HOST_COUNT_MAX);
-    for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
-        timelines[i] = i == 0 ? timeline_create() : timeline_create_beside(timelines[0]);
-    }
-    struct collectives *collectives = collectives_create(&all, timelines);
+    begin_collectives(&all);
     for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
         ck_assert_uint_eq(collectives_open_count(collectives), i > 0);
         timeline_add(timelines[i], i + 1, DELAY_NEVER);
@@ -135,33 +145,6 @@ TEST(all_of_64_hosts_may_meet)
     for (uint32_t i = 1; i < OP_HOST_COUNT_MAX; i++) {
         ck_assert_uint_eq(timeline_due_ns(timelines[i], i + 1), 1000 + i);
     }
-    collectives_destroy(collectives);
-    for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
-        timeline_destroy(timelines[i]);
-    }
-}
-
-/* Of a collective that starts, and of a fault that delays it again. */
-TEST(an_event_that_is_lost_stays_so)
-{
-    struct timeline *timeline = timeline_create();
-    timeline_add(timeline, 1, 5);
-    timeline_add(timeline, 2, 5);
-    timeline_postpone(timeline, 1, DELAY_NEVER);
-    timeline_postpone(timeline, 1, 3);
-    timeline_postpone(timeline, 2, 3);
-    timeline_start(timeline, 1, 4);
-    timeline_start(timeline, 1, 0);
-    timeline_start_at(timeline, 1, 0);
-    ck_assert_uint_eq(timeline_due_ns(timeline, 1), DELAY_NEVER);
-    ck_assert_uint_eq(timeline_due_ns(timeline, 2), 8);
-    timeline_start_at(timeline, 2, 0);
-    ck_assert_int_eq(timeline_state(timeline, 2), EVENT_DONE);
-    timeline_advance(timeline, 7);
-    timeline_add(timeline, 3, DELAY_NEVER);
-    timeline_start_at(timeline, 3, 7);
-    ck_assert_int_eq(timeline_state(timeline, 3), EVENT_DONE);
-    timeline_destroy(timeline);
 }
 
 /* --- waits --- */
@@ -190,25 +173,15 @@ TEST(who_waits_in_vain_is_noted)
                PROGRAMS "3: advance delay=3us\n"
                         "4: execute program=0 delay=3us collective=4\n"
                         "5: unload program=0\n6: alloc size=1M\n");
-    ck_assert_uint_eq(run_waits(run)->count, 1);
-    const struct vain_wait *wait = &run_waits(run)->waits[0];
-    ck_assert_uint_eq(wait->host, 0);
-    ck_assert_uint_eq(wait->group, 4);
-    ck_assert_uint_eq(wait->since, 4);
-    ck_assert_uint_eq(wait->until, 6);
-    ck_assert_uint_eq(wait->since_ns, 3000);
-    ck_assert_uint_eq(wait->until_ns, 3000 + UINT64_C(60000000000));
-    ck_assert_uint_eq(wait->missing, 2);
+    show_waits();
     end_list();
     begin_list("hosts 3\nclocks own\n",
                PROGRAMS "3: execute program=0 delay=3us collective=4\n"
                         "4: execute program=2 delay=3us collective=4 host=2\n");
     ck_assert_uint_eq(run_waits(run)->count, 0);
     (void)run_finish(run);
-    ck_assert_uint_eq(run_waits(run)->count, 2);
-    ck_assert_uint_eq(run_waits(run)->waits[1].host, 2);
-    ck_assert_uint_eq(run_waits(run)->waits[1].until, OP_NONE);
-    ck_assert_uint_eq(run_waits(run)->waits[1].missing, 2);
+    show("of all hosts:\n");
+    show_waits();
     end_list();
 }
 
@@ -216,59 +189,18 @@ TEST(who_waits_in_vain_is_noted)
 
 TEST(the_head_comes_back_as_it_was)
 {
-    struct ops_file_error error;
-    const char *head = "hosts 64\nclocks own\nclock 3 ahead=3ms drift=-40\n"
-                       "clock 63 ahead=0s drift=7\ncollective_bound never\n"
-                       "group 1 0-31 \"data 0\"\ngroup 700 1,3,5-7,63 \"pipe 1\"\n";
-    char *text = NULL;
-    size_t length = 0;
-    ck_assert_int_eq(read_list(head, "\n0: report\n", &error), OPS_FILE_OK);
+    read_list("hosts 64\nclocks own\nclock 3 ahead=3ms drift=-40\n"
+              "clock 63 ahead=0s drift=7\ncollective_bound never\n"
+              "group 1 0-31 \"data 0\"\ngroup 700 1,3,5-7,63 \"pipe 1\"\n\n0: report\n",
+              &setup, &list);
     ck_assert_uint_eq(setup_members(&setup, 1), UINT32_MAX);
     ck_assert_uint_eq(setup_members(&setup, 2), UINT64_MAX);
     ck_assert_uint_eq(setup_members(&setup, 700), 0xEA | UINT64_C(1) << 63);
     ck_assert_uint_eq(setup_collective_bound_ns(&setup), DELAY_NEVER);
-    FILE *stream = open_memstream(&text, &length);
-    ops_file_print_head(stream, &setup);
-    fclose(stream);
-    for (const char *line = head; *line != '\0'; line = strchr(line, '\n') + 1) {
-        char one[128];
-        snprintf(one, sizeof one, "%.*s", (int)(strchr(line, '\n') - line + 1), line);
-        ck_assert_msg(strstr(text, one) != NULL, "%s is not in %s", one, text);
-    }
+    char *text = list_text(&setup, NULL, NULL);
+    show("%s", text);
     free(text);
     op_list_deinit(&list);
-}
-
-TEST(what_is_wrong_in_the_head_is_said)
-{
-    static const struct {
-        const char *head, *ops, *reason;
-    } wrong[] = {
-        {"clocks shared\n", "", "'shared' is not accepted: the only value is own"},
-        {"clock 0 ahead=1ms drift=1\n", "", "the head has a clock, but not 'clocks own'"},
-        {"clocks own\nclock 1 ahead=1ms drift=1\n", "", "a host that is not there"},
-        {"hosts 64\nclocks own\nclock 64 ahead=0s drift=1\n", "", "from 0 to 63"},
-        {"clocks own\nclock 0 behind=1ms drift=1\n", "", "a clock is HOST ahead="},
-        {"clocks own\nclock 0 ahead=1ms ahead=1ms\n", "", "a clock is HOST ahead="},
-        {"clocks own\nclock 0 ahead=1ms\n", "", "a clock is HOST ahead=DURATION drift=MILLIONTHS"},
-        {"clocks own\nclock 0 ahead=1ms drift=100001\n", "", "100001"},
-        {"clocks own\nclock 0 ahead=0ns drift=1\nclock 0 ahead=0ns drift=1\n", "", "given twice"},
-        {"group 1 0-1 \"a\"\n", "", "a host that is not there"},
-        {"group 1 0 a\n", "", "in double quotes"},
-        {"group 1 0 \"\"\n", "", "a group has a name"},
-        {"group 1 0,0 \"a\"\n", "", "a host is given twice"},
-        {"group 1 3-2 \"a\"\n", "", "ends before it begins"},
-        {"group 1 0 \"a\"\ngroup 1 0 \"b\"\n", "", "the group 1 is given twice"},
-        {"collective_bound 0ns\n", "", "is not a duration"},
-        {"clocks own\n", "\n0: alloc size=1K lane=1\n", "does not go together with lanes"},
-    };
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct ops_file_error error;
-        ck_assert_int_eq(read_list(wrong[i].head, wrong[i].ops, &error), OPS_FILE_INVALID);
-        ck_assert_msg(strstr(error.reason, wrong[i].reason) != NULL, "'%s' is not in '%s'",
-                      wrong[i].reason, error.reason);
-        op_list_deinit(&list);
-    }
 }
 
 TEST(fewer_hosts_take_their_groups_along)

@@ -2,10 +2,10 @@
 #include "harness/device/timeline.h"
 #include "harness/run/probe_watch.h"
 #include "harness/run/run.h"
-#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/helpers/draws.h"
+#include "tests/helpers/lists.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -87,19 +87,8 @@ static bool is_out_of_reach(enum probe probe)
 
 static void run_seed(const struct scenario *scenario, uint64_t seed, struct run_totals *totals)
 {
-    struct setup setup;
     struct trial trial;
-    char reason[RUN_REASON_BYTES] = "";
-    setup_init(&setup);
-    snprintf(setup.chip, sizeof setup.chip, "%s", scenario->chip);
-    setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
-    setup.seed = seed;
-    const struct trial_plan plan = {.target = target_find("hbm"),
-                                    .scenario = scenario,
-                                    .setup = &setup,
-                                    .capacity_is_free = true,
-                                    .op_count_max = scenario->ops_per_trial};
-    ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
+    wish_play(&(struct trial_wish){"hbm", scenario, .seed = seed}, &trial);
     run_totals_add(totals, &trial.totals);
     trial_deinit(&trial);
 }

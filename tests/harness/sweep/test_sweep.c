@@ -1,8 +1,10 @@
 /* The sweep: it fails each device call of a list, finds what an allocator does wrong after a
  * refusal, and keeps a list that shows it by itself. */
+#include "harness/generate/variation.h"
 #include "harness/sweep/sweep.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"
+#include "tests/helpers/lists.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -61,67 +63,24 @@ static void take_finding(void *context, const struct sweep_finding *finding)
     op_list_copy(&note->ops, finding->ops);
 }
 
-static uint32_t append_op(struct op op)
-{
-    op_list_append(&list, &op);
-    return (uint32_t)list.count - 1;
-}
-
-static uint32_t add_alloc(uint64_t granules)
-{
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = granules * G;
-    return append_op(op);
-}
-
-static uint32_t add_load(uint64_t granules)
-{
-    struct op op = op_make(OP_LOAD);
-    op.size_bytes = granules * G;
-    return append_op(op);
-}
-
-static uint32_t add_ref(enum op_kind kind, uint32_t ref, uint64_t delay_ns)
-{
-    struct op op = op_make(kind);
-    op.ref = ref;
-    op.delay_ns = delay_ns;
-    return append_op(op);
-}
-
 /* Moves, waits, evictions and host memory, each twice, and references from one op to the next. */
-static void add_everything(void)
-{
-    for (int round = 0; round < 2; round++) {
-        const uint32_t low = add_alloc(6), middle = add_alloc(8), high = add_alloc(10);
-        const uint32_t program = add_load(4);
-        add_ref(OP_EXECUTE, program, 0);
-        add_ref(OP_FREE, middle, 0);
-        const uint32_t moved = add_alloc(10); /* what is free lies in two holes */
-        add_ref(OP_USE, high, 1000);
-        add_ref(OP_FREE_AFTER, high, 2000);
-        const uint32_t waited = add_alloc(9); /* only the queued free makes room */
-        add_ref(OP_HOLD, waited, 0);
-        add_ref(OP_RELEASE, waited, 0);
-        const uint32_t evicting = add_alloc(4); /* and now only the program does */
-        add_ref(OP_TOUCH, moved, 0);
-        add_ref(OP_FREE, low, 0);
-        add_ref(OP_EXECUTE, program, 100);
-        add_ref(OP_FREE, moved, 0);
-        add_ref(OP_FREE, waited, 0);
-        add_ref(OP_FREE, evicting, 0);
-        add_ref(OP_UNLOAD, program, 0);
-    }
-}
+static const char everything[] = "0: alloc size=3K\n1: alloc size=4K\n2: alloc size=5K\n"
+                                 "3: load size=2K stack=0\n4: execute program=3 delay=0ns\n"
+                                 "5: free block=1\n"
+                                 "6: alloc size=5K\n" /* what is free lies in two holes */
+                                 "7: use block=2 delay=1us\n8: free_after block=2 delay=2us\n"
+                                 "9: alloc size=4608\n" /* only the queued free makes room */
+                                 "10: hold block=9\n11: release block=9\n"
+                                 "12: alloc size=2K\n" /* and now only the program does */
+                                 "13: touch block=6\n14: free block=0\n"
+                                 "15: execute program=3 delay=100ns\n16: free block=6\n"
+                                 "17: free block=9\n18: free block=12\n19: unload program=3\n";
 
 static void begin_list(void)
 {
     setup_init(&setup);
     setup.capacity_bytes = CAPACITY;
     op_list_init(&list);
-    memset(&result, 0, sizeof result);
-    note_count = 0;
-    begin_count = step_count = spmd_count = spmd_after_count = 0;
 }
 
 static void end_list(void)
@@ -143,23 +102,29 @@ static void run_sweep(const struct target *target)
     ck_assert_int_eq(result.place.phase, SWEEP_DONE);
 }
 
+static void sweep_everything(const struct target *target)
+{
+    struct setup usual;
+    struct op_list round;
+    read_list(everything, &usual, &round);
+    variation_repeat(&round, 2, false, &list);
+    op_list_deinit(&round);
+    run_sweep(target);
+}
+
 static void sweep_flaw(const char *flaw)
 {
-    begin_list();
     ck_assert(setup_set_option(&setup, "flaw", flaw));
-    add_everything();
-    run_sweep(&hbmstress_target);
+    sweep_everything(&hbmstress_target);
 }
 
 /* --- nothing to find --- */
 
-EVERY_TEST(.timeout_s = 60);
+EVERY_TEST(.timeout_s = 60, .setup = begin_list, .teardown = end_list);
 
 TEST(reference_target_lives_through_every_refusal)
 {
-    begin_list();
-    add_everything();
-    run_sweep(&target_hbm);
+    sweep_everything(&target_hbm);
     ck_assert_uint_eq(sweep_findings(&result), 0);
     ck_assert_uint_eq(note_count, 0);
     ck_assert(sweep_is_complete(&result));
@@ -185,95 +150,73 @@ TEST(reference_target_lives_through_every_refusal)
     ck_assert_uint_gt(memory->strikes[SWEEP_FOR_EVER],
                       memory->calls); /* a fault for ever is armed again */
     ck_assert_uint_eq(begin_count, result.replays);
-    end_list();
 }
 
 TEST(every_call_site_is_struck)
 {
-    begin_list();
-    add_everything();
-    run_sweep(&target_hbm);
+    sweep_everything(&target_hbm);
     const struct sweep_site_counts sites = sweep_sites_count(&result.sites,
                                                              (1u << FAULT_CALL_COUNT) - 1);
     ck_assert_uint_ge(sites.plain, FAULT_CALL_COUNT);
     ck_assert_uint_eq(sites.plain_struck, sites.plain);
     ck_assert_uint_eq(result.sites.is_full, 0);
-    end_list();
 }
 
 /* Whatever names an op that failed names its repetition instead: nothing of the rest falls away. */
 TEST(later_ops_name_the_repetition)
 {
-    begin_list();
-    add_everything();
-    run_sweep(&target_hbm);
+    sweep_everything(&target_hbm);
     ck_assert_uint_gt(result.kinds[FAULT_HOST_MEMORY].ops_failed, 0);
     /* What a refusal failed goes on by its repetition; only a block that an event's fault lets no
      * wait make room for is not there, and with it up to three ops, for two refusals each. */
     ck_assert_uint_le(result.totals.skipped, 2 * result.totals.ooms);
     ck_assert_uint_gt(result.kinds[FAULT_ANY].ops_failed, result.totals.skipped);
-    end_list();
 }
 
 TEST(own_faults_of_the_list_are_left_out)
 {
-    begin_list();
     for (unsigned kind = 0; kind < FAULT_CALL_COUNT; kind++) {
         struct op fault = op_make(OP_FAULT);
         fault.tag = (uint8_t)kind;
         fault.size_bytes = 1;
         fault.flags = OP_FOR_EVER;
-        append_op(fault);
+        op_list_append(&list, &fault);
     }
-    add_everything();
-    run_sweep(&target_hbm);
+    sweep_everything(&target_hbm);
     ck_assert_uint_eq(result.op_count, list.count - FAULT_CALL_COUNT);
     ck_assert_uint_eq(sweep_findings(&result), 0);
     ck_assert(sweep_is_complete(&result));
-    end_list();
 }
 
 TEST(empty_list_is_swept_through_open_alone)
 {
-    begin_list();
     run_sweep(&target_hbm);
     ck_assert(sweep_is_complete(&result));
     ck_assert_uint_gt(result.open.failed[SWEEP_ONCE], 0);
     ck_assert_uint_eq(result.replays, 1 + result.open.replays);
-    end_list();
 }
 
 TEST(same_list_gives_the_same_result)
 {
-    begin_list();
-    add_everything();
+    sweep_everything(&target_hbm);
+    const struct sweep_result first = result;
+    const uint64_t steps = step_count;
+    memset(&result, 0, sizeof result);
     run_sweep(&target_hbm);
-    const uint64_t replays = result.replays, ops = result.totals.ops, steps = step_count;
-    end_list();
-    begin_list();
-    add_everything();
-    run_sweep(&target_hbm);
-    ck_assert_uint_eq(result.replays, replays);
-    ck_assert_uint_eq(result.totals.ops, ops);
-    ck_assert_uint_eq(step_count, steps);
-    end_list();
+    ck_assert_uint_eq(result.replays, first.replays);
+    ck_assert_uint_eq(result.totals.ops, first.totals.ops);
+    ck_assert_uint_eq(step_count, 2 * steps);
 }
 
 /* Each host's device calls are failed, and hosts of which one met a fault need not answer alike. */
 TEST(every_host_is_swept)
 {
-    begin_list();
-    setup.host_count = 2;
-    for (uint8_t round = 0; round < 4; round++) {
-        for (uint8_t host = 0; host < 2; host++) {
-            struct op op = op_make(OP_LOAD);
-            op.host = host;
-            op.size_bytes = 10 * G;
-            op.flags = OP_SPMD;
-            op.group = round;
-            append_op(op);
-        }
-    }
+    read_list("capacity 16K\nhosts 2\n"
+              "0: load size=5K stack=0 spmd=0\n1: load size=5K stack=0 spmd=0 host=1\n"
+              "2: load size=5K stack=0 spmd=1\n3: load size=5K stack=0 spmd=1 host=1\n"
+              "4: load size=5K stack=0 spmd=2\n5: load size=5K stack=0 spmd=2 host=1\n"
+              "6: load size=5K stack=0 spmd=3\n7: load size=5K stack=0 spmd=3 host=1\n",
+              &setup, &list);
     run_sweep(&target_hbm);
     ck_assert_uint_eq(sweep_findings(&result), 0);
     ck_assert(sweep_is_complete(&result));
@@ -283,7 +226,6 @@ TEST(every_host_is_swept)
                       0);
     ck_assert_uint_gt(spmd_count, 0);
     ck_assert_uint_eq(spmd_after_count, 0);
-    end_list();
 }
 
 /* --- flaws --- */
@@ -305,10 +247,10 @@ TEST(target_without_a_flaw_breaks_nothing)
     sweep_flaw("none");
     ck_assert_uint_eq(sweep_findings(&result), 0);
     ck_assert(sweep_is_complete(&result));
-    end_list();
 }
 
-TEST(flaw_after_a_refusal_is_found, .to = FLAW_COUNT)
+/* The list of a finding is all that is needed to see it again. */
+TEST(flaw_after_a_refusal_is_found_and_its_list_replays_by_itself, .to = FLAW_COUNT)
 {
     sweep_flaw(flaws[_i].flaw);
     ck_assert_uint_gt(note_count, 0);
@@ -316,13 +258,6 @@ TEST(flaw_after_a_refusal_is_found, .to = FLAW_COUNT)
                   rule_info(notes[0].rule)->name);
     ck_assert_int_eq(notes[0].place.phase, flaws[_i].phase);
     ck_assert_uint_gt(result.found[flaws[_i].rule], 0);
-    end_list();
-}
-
-/* The list of a finding is all that is needed to see it again. */
-TEST(list_of_a_finding_replays_by_itself, .to = FLAW_COUNT)
-{
-    sweep_flaw(flaws[_i].flaw);
     for (size_t i = 0; i < note_count; i++) {
         struct trial trial;
         char reason[RUN_REASON_BYTES] = "";
@@ -335,7 +270,6 @@ TEST(list_of_a_finding_replays_by_itself, .to = FLAW_COUNT)
         ck_assert_uint_eq(trial.first.op, notes[i].op);
         trial_deinit(&trial);
     }
-    end_list();
 }
 
 TEST(only_the_first_findings_of_a_rule_are_told)
@@ -344,28 +278,22 @@ TEST(only_the_first_findings_of_a_rule_are_told)
     ck_assert_uint_gt(result.found[RULE_COUNTERS], SWEEP_SAME_COUNT_MAX);
     ck_assert_uint_eq(note_count, SWEEP_SAME_COUNT_MAX);
     ck_assert(sweep_is_complete(&result)); /* each call was failed all the same */
-    end_list();
 }
 
 /* What is broken without any fault is not the sweep's to find: it says so and stops. */
 TEST(list_that_breaks_by_itself_ends_the_sweep)
 {
-    begin_list();
-    add_everything();
-    run_sweep(target_find("plant_counters"));
+    sweep_everything(target_find("plant_counters"));
     ck_assert_uint_eq(note_count, 1);
     ck_assert_int_eq(notes[0].place.phase, SWEEP_PLAIN);
     ck_assert_uint_eq(result.replays, 1);
-    end_list();
 }
 
 /* --- going on --- */
 
 TEST(sweep_goes_on_behind_a_replay_that_never_ended)
 {
-    begin_list();
-    add_everything();
-    run_sweep(&target_hbm);
+    sweep_everything(&target_hbm);
     const uint64_t calls = result.kinds[FAULT_HOST_MEMORY].calls, replays = result.replays;
     ck_assert_uint_gt(calls, 2);
 
@@ -384,17 +312,22 @@ TEST(sweep_goes_on_behind_a_replay_that_never_ended)
     ck_assert_int_eq(result.place.mode, SWEEP_ONCE);
     ck_assert_uint_eq(result.place.call, 1);
     ck_assert_uint_eq(result.kinds[FAULT_COPY].findings, 1);
-    end_list();
 }
 
 TEST(place_is_said_in_words)
 {
-    char text[SWEEP_PLACE_BYTES];
-    ck_assert_str_eq(sweep_place_print(&(struct sweep_place){0}, text), "without a fault");
-    const struct sweep_place open = {
-        .phase = SWEEP_OPEN, .kind = FAULT_HOST_MEMORY, .mode = SWEEP_ONCE, .call = 3};
-    ck_assert_str_eq(sweep_place_print(&open, text), "open: host_memory 3 once");
-    const struct sweep_place wait = {
-        .phase = SWEEP_LIST, .kind = FAULT_WAIT, .host = 1, .mode = SWEEP_FOR_EVER, .call = 12};
-    ck_assert_str_eq(sweep_place_print(&wait, text), "wait 12 for ever on host 1");
+    static const struct {
+        struct sweep_place place;
+        const char *words;
+    } rows[] = {
+        {{.call = 0}, "without a fault"},
+        {{.phase = SWEEP_OPEN, .kind = FAULT_HOST_MEMORY, .mode = SWEEP_ONCE, .call = 3},
+         "open: host_memory 3 once"},
+        {{SWEEP_LIST, .kind = FAULT_WAIT, .host = 1, .mode = SWEEP_FOR_EVER, .call = 12},
+         "wait 12 for ever on host 1"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[SWEEP_PLACE_BYTES];
+        ck_assert_str_eq(sweep_place_print(&rows[i].place, text), rows[i].words);
+    }
 }

@@ -5,6 +5,8 @@
 #include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/helpers/lists.h"
+#include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <inttypes.h>
@@ -17,54 +19,22 @@ enum { K = 1024, OP_COUNT = 600, SEED_COUNT = 2, M = 1024 * K };
 
 EVERY_TEST(.timeout_s = 120);
 
-TEST(every_size_of_an_op_is_doubled_and_nothing_else)
+TEST(every_size_of_an_op_is_doubled_and_nothing_else, .teardown = snap_rest)
 {
-    struct op op = op_make(OP_ALLOC);
-    struct op scaled;
-    op.size_bytes = 513;
-    op.unpadded_bytes = 100;
-    op.align_log2 = 12;
-    op.tag = 9;
-    ck_assert(related_scale_op(&op, &scaled));
-    ck_assert_uint_eq(scaled.size_bytes, 1026);
-    ck_assert_uint_eq(scaled.unpadded_bytes, 200);
-    ck_assert_uint_eq(scaled.align_log2, 13);
-    ck_assert_uint_eq(scaled.tag, 9);
-    op = op_make(OP_LOAD);
-    op.size_bytes = K;
-    op.stack_bytes = 3 * K;
-    ck_assert(related_scale_op(&op, &scaled));
-    ck_assert_uint_eq(scaled.size_bytes, 2 * K);
-    ck_assert_uint_eq(scaled.stack_bytes, 6 * K);
-    ck_assert_uint_eq(scaled.align_log2, 0);
-    op = op_make(OP_RETIRE);
-    op.size_bytes = K;
-    op.address = 5 * K;
-    ck_assert(related_scale_op(&op, &scaled));
-    ck_assert_uint_eq(scaled.size_bytes, 2 * K);
-    ck_assert_uint_eq(scaled.address, 10 * K);
-    op = op_make(OP_FREE_AFTER);
-    op.delay_ns = 77;
-    ck_assert(related_scale_op(&op, &scaled));
-    ck_assert(op_equal(&op, &scaled));
-    op = op_make(OP_FAULT);
-    op.size_bytes = 3;
-    ck_assert(related_scale_op(&op, &scaled));
-    ck_assert(op_equal(&op, &scaled));
-}
-
-TEST(what_has_no_double_is_not_doubled)
-{
-    struct op op = op_make(OP_ALLOC);
-    struct op scaled;
-    op.size_bytes = UINT64_MAX;
-    ck_assert(related_scale_op(&op, &scaled));
-    ck_assert_uint_eq(scaled.size_bytes, UINT64_MAX);
-    op.size_bytes = UINT64_C(1) << 62;
-    ck_assert(related_scale_op(&op, &scaled));
-    ck_assert_uint_eq(scaled.size_bytes, UINT64_C(1) << 63);
-    op.align_log2 = OP_ALIGN_LOG2_MAX;
-    ck_assert(!related_scale_op(&op, &scaled));
+    struct setup setup;
+    struct op_list list;
+    read_list("0: alloc size=513 unpadded=100 align=4K tag=9\n1: load size=1K stack=3K\n"
+              "2: retire size=1K address=5K\n3: free_after block=0 delay=77ns\n"
+              "4: fault call=copy nth=3\n5: alloc size=18446744073709551615\n"
+              "6: alloc size=4611686018427387904\n",
+              &setup, &list);
+    for (size_t i = 0; i < list.count; i++) {
+        ck_assert(related_scale_op(&list.ops[i], &list.ops[i]));
+    }
+    show_ops(&list);
+    list.ops[0].align_log2 = OP_ALIGN_LOG2_MAX; /* which has no double */
+    ck_assert(!related_scale_op(&list.ops[0], &list.ops[1]));
+    op_list_deinit(&list);
 }
 
 TEST(who_does_not_promise_granules_alone_is_not_asked_at_twice_the_size)
@@ -169,6 +139,15 @@ TEST(a_sound_target_answers_related_lists_alike, .to = sizeof sounds / sizeof so
 
 /* --- targets that look at what they should not --- */
 
+static struct target target;
+static struct trial trial;
+static struct verdict broken;
+
+static void end_trial(void)
+{
+    trial_deinit(&trial);
+}
+
 static enum target_result (*alloc_soundly)(struct target_instance *instance,
                                            const struct target_request *request,
                                            struct target_block *block);
@@ -209,69 +188,49 @@ static enum target_result alloc_named(struct target_instance *instance,
 }
 
 /* Five blocks from the top of 8 MiB down: the third has almost 1 MiB, and none has more. */
-static void run_five(struct target *target,
-                     enum target_result (*alloc)(struct target_instance *instance,
+static void run_five(enum target_result (*alloc)(struct target_instance *instance,
                                                  const struct target_request *request,
-                                                 struct target_block *block),
-                     struct trial *trial)
+                                                 struct target_block *block))
 {
-    static const uint64_t sizes[] = {K, 3 * K, M - K, 600 * K, K};
     char reason[RUN_REASON_BYTES];
     struct op_list ops;
     struct setup setup;
-    *target = target_first_fit;
+    target = target_first_fit;
     alloc_soundly = target_first_fit.alloc;
-    target->alloc = alloc;
-    setup_init(&setup);
-    setup.capacity_bytes = 8 * M;
-    op_list_init(&ops);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        struct op op = op_make(OP_ALLOC);
-        op.size_bytes = sizes[i];
-        op_list_append(&ops, &op);
-    }
-    ck_assert_msg(trial_replay(target, &setup, &ops, NULL, trial, reason), "%s", reason);
-    ck_assert_int_eq(trial->first.kind, VERDICT_NONE);
+    target.alloc = alloc;
+    read_list("capacity 8M\n0: alloc size=1K\n1: alloc size=3K\n2: alloc size=1023K\n"
+              "3: alloc size=600K\n4: alloc size=1K\n",
+              &setup, &ops);
+    ck_assert_msg(trial_replay(&target, &setup, &ops, NULL, &trial, reason), "%s", reason);
+    ck_assert_int_eq(trial.first.kind, VERDICT_NONE);
     op_list_deinit(&ops);
 }
 
-TEST(a_rule_that_breaks_at_twice_the_size_alone_is_found)
+TEST(a_rule_that_breaks_at_twice_the_size_alone_is_found, .teardown = end_trial)
 {
-    struct target target;
-    struct trial trial;
-    struct verdict broken;
-    run_five(&target, alloc_truncated, &trial);
+    run_five(alloc_truncated);
     ck_assert(related_breaks(&target, &trial, &broken));
     ck_assert_int_eq(broken.rule, RULE_RELATION);
     ck_assert_uint_eq(broken.op, 2);
     ck_assert_str_eq(broken.mechanism, "differs at twice the size");
     ck_assert_msg(strncmp(broken.reason, "at twice the size it breaks too_small: ", 39) == 0, "%s",
                   broken.reason);
-    trial_deinit(&trial);
 }
 
-TEST(places_may_depend_on_sizes)
+TEST(places_may_depend_on_sizes, .teardown = end_trial)
 {
-    struct target target;
-    struct trial trial;
-    struct verdict broken;
     size_t compared_count = 0;
-    run_five(&target, alloc_large_aligned, &trial);
+    run_five(alloc_large_aligned);
     ck_assert(!related_breaks(&target, &trial, &broken));
     ck_assert(!related_breaks_one(&target, &trial, RELATED_SIZES, &broken, &compared_count));
     ck_assert_uint_eq(compared_count, 2);
-    trial_deinit(&trial);
 }
 
-TEST(places_do_not_depend_on_ids)
+TEST(places_do_not_depend_on_ids, .teardown = end_trial)
 {
-    struct target target;
-    struct trial trial;
-    struct verdict broken;
-    run_five(&target, alloc_named, &trial);
+    run_five(alloc_named);
     ck_assert(related_breaks(&target, &trial, &broken));
     ck_assert_int_eq(broken.rule, RULE_RELATION);
     ck_assert_str_eq(broken.mechanism, "differs under other ids");
     ck_assert_uint_eq(broken.op, 0);
-    trial_deinit(&trial);
 }
