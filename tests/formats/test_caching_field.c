@@ -2,8 +2,10 @@
  * made again, and the model must take and give back the segments that PyTorch did, at the same
  * requests, and put each block where PyTorch put it.  Prints a line for each file;
  * docs/tables/caching-field.tsv has them. */
+#include "formats/torch/private/plain.h"
 #include "targets/caching/cache.h"
-#include "tests/formats/torch_rig.h"
+#include "tests/formats/import_rig.h"
+#include "tests/formats/plain_json.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
@@ -52,6 +54,31 @@ static struct {
 } replayed;
 
 /* --- the file --- */
+
+static json_t *decode_pickle(const char *path)
+{
+    size_t length = 0;
+    struct plain_tree tree = {0};
+    struct plain_value value = plain_make(PLAIN_NOTHING);
+    char *bytes = file_bytes(path, &length);
+    ck_assert_msg(pickle_read(bytes, length, &tree, &value, &refusal) == IMPORT_OK, "%s",
+                  refusal.reason);
+    json_t *root = plain_json(&tree, value);
+    plain_deinit(&tree);
+    free(bytes);
+    return root;
+}
+
+static uint64_t number_of(const json_t *object, const char *key)
+{
+    return (uint64_t)json_integer_value(json_object_get(object, key));
+}
+
+static bool has_text(const json_t *object, const char *key, const char *text)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    return value != NULL && strcmp(value, text) == 0;
+}
 
 static void add_piece(struct pieces *pieces, const struct piece *piece)
 {
@@ -505,4 +532,33 @@ TEST(another_setting_does_not_reproduce_the_trace, .to = 3)
     if (replay_file(cases[_i].file, cases[_i].change, &followed)) {
         ck_assert_uint_lt(followed, replayed.event_count);
     }
+}
+
+/* device,idx,action,addr,size,stream,time_us,device_free, as somebody else's script took it out of
+ * the pickle. */
+TEST(the_events_are_those_that_were_derived_from_the_file)
+{
+    if (access(DATA, R_OK) != 0) {
+        printf("skipped: no %s\n", DATA);
+        return;
+    }
+    size_t length = 0;
+    size_t i = 0;
+    char *csv = file_bytes(DATA "cs336_silmont_small_complete.events.csv.gz", &length);
+    json_t *root = decode_pickle(DATA "cs336_silmont_small_complete.pickle.gz");
+    const json_t *events = json_array_get(json_object_get(root, "device_traces"), 0);
+    char *rest = csv;
+    (void)strtok_r(rest, "\r\n", &rest);
+    for (char *line; (line = strtok_r(NULL, "\r\n", &rest)) != NULL; i++) {
+        char expected[256];
+        const json_t *event = json_array_get(events, i);
+        snprintf(expected, sizeof expected,
+                 "0,%zu,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", i,
+                 json_string_value(json_object_get(event, "action")), number_of(event, "addr"),
+                 number_of(event, "size"), number_of(event, "stream"), number_of(event, "time_us"));
+        ck_assert_str_eq(line, expected);
+    }
+    ck_assert_uint_eq(i, json_array_size(events));
+    json_decref(root);
+    free(csv);
 }

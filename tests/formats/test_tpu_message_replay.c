@@ -13,14 +13,11 @@
 
 #include <check.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/tpu_message/"
-#define SAMPLES HBMSTRESS_FIELD_DATA "/facts/tpu_oom_samples.jsonl"
 enum { TEXT_BYTES = 1024, EXPECTED_BYTES = 4 * TEXT_BYTES };
 
 /* How a replay ended. */
@@ -151,111 +148,7 @@ TEST(every_chip_and_granule_gives_the_same_message)
     }
 }
 
-/* --- messages from the field --- */
-
-static const char *text_of(const json_t *sample, const char *key)
-{
-    return json_string_value(json_object_get(sample, key));
-}
-
-/* "'jit_step'" of "Error loading program 'jit_step'", with the blank in front; "" when it has no
- * name. */
-static void program_name(const char *text, char name[TEXT_BYTES])
-{
-    static const char words[] = "Error loading program";
-    const char *begin = strstr(text, words);
-    name[0] = '\0';
-    if (begin == NULL || strncmp(begin + strlen(words), " '", 2) != 0) {
-        return;
-    }
-    begin += strlen(words);
-    const char *end = strchr(begin + 2, '\'');
-    ck_assert_ptr_nonnull(end);
-    snprintf(name, TEXT_BYTES, "%.*s", (int)(end + 1 - begin), begin);
-}
-
-/* The sentence in its full form, from the numbers that the collectors of the samples read off. */
-static void expected_message(const json_t *sample, char expected[EXPECTED_BYTES])
-{
-    char name[TEXT_BYTES];
-    char begin[TEXT_BYTES + 64];
-    char pieces[TEXT_BYTES] = "";
-    char place[TEXT_BYTES] = "";
-    const char *kind = text_of(sample, "kind");
-    const bool is_buffer = strncmp(kind, "runtime_buffer", strlen("runtime_buffer")) == 0;
-    program_name(text_of(sample, "text"), name);
-    snprintf(begin, sizeof begin,
-             is_buffer ? "Error allocating device buffer%s: " : "Error loading program%s: ", name);
-    if (strcmp(kind, "runtime_program_reserve") == 0) {
-        snprintf(
-            expected, EXPECTED_BYTES,
-            "%sAttempting to reserve %s at the bottom of memory. That was not possible. There are %s free, %s "
-            "reserved, and %s reservable.",
-            begin, text_of(sample, "requested_raw"), text_of(sample, "free_raw"),
-            text_of(sample, "reserved_raw"), text_of(sample, "reservable_raw"));
-        return;
-    }
-    if (text_of(sample, "largest_raw") != NULL) {
-        snprintf(pieces, sizeof pieces,
-                 " Due to fragmentation, the largest contiguous region of free memory is %s.",
-                 text_of(sample, "largest_raw"));
-    }
-    if (text_of(sample, "coord") != NULL) {
-        snprintf(place, sizeof place, "; (%s)", text_of(sample, "coord"));
-    }
-    snprintf(expected, EXPECTED_BYTES,
-             "%sAttempting to allocate %s. That was not possible. There are %s free.%s%s", begin,
-             text_of(sample, "requested_raw"), text_of(sample, "free_raw"), pieces, place);
-}
-
-static void try_sample(const json_t *sample, int number)
-{
-    struct import import;
-    struct import_error error = {0};
-    char expected[EXPECTED_BYTES];
-    const char *text = text_of(sample, "text");
-    import_init(&import);
-    const enum import_result result = import_text(text, strlen(text), "auto", NULL, &import,
-                                                  &error);
-    if (strcmp(text_of(sample, "kind"), "runtime_program_reserve_truncated") == 0) {
-        ck_assert_int_eq(result, IMPORT_INCOMPLETE);
-        printf("%3d  facts missing: %s\n", number, error.reason);
-        return;
-    }
-    ck_assert_msg(result == IMPORT_OK, "sample %d: %s", number, error.reason);
-    expected_message(sample, expected);
-    assert_ends_in(&import, expected);
-    printf("%3d  %zu ops on %-4s%s  %s\n", number, import.ops.count, import.setup.chip,
-           import.setup.reported.is_there ? " unknown" : "", expected);
-    import_deinit(&import);
-}
-
-TEST(messages_of_public_logs_come_back_number_for_number)
-{
-    FILE *stream = fopen(SAMPLES, "r");
-    if (stream == NULL) {
-        printf("skipped: no %s\n", SAMPLES);
-        return;
-    }
-    char *line = NULL;
-    size_t size = 0;
-    int number = 0;
-    int tried = 0;
-    while (getline(&line, &size, stream) > 0) {
-        number++;
-        json_t *sample = json_loads(line, 0, NULL);
-        ck_assert_ptr_nonnull(sample);
-        if (strncmp(text_of(sample, "kind"), "runtime", strlen("runtime")) == 0) {
-            try_sample(sample, number);
-            tried++;
-        }
-        json_decref(sample);
-    }
-    printf("%d messages\n", tried);
-    ck_assert_int_gt(tried, 0);
-    free(line);
-    fclose(stream);
-}
+/* --- messages at random: those of public logs are in tests/snap/field/imported_field.snap --- */
 
 /* Numbers at random, as a runtime in some state would have printed them. */
 struct numbers {

@@ -1,5 +1,6 @@
 /* The page of `hbmstress report`: foreign text stays text, data is read back as it was, and the
  * policy allows what the page holds and nothing else. */
+#include "harness/base/writing.h"
 #include "present/page/assets.h"
 #include "present/page/page.h"
 #include "tests/helpers/suite.h"
@@ -45,26 +46,32 @@ static size_t sum_lengths(const struct page_asset *assets)
     return length;
 }
 
-static void write_page(struct writing *html, const char *title)
+static struct writing html;
+
+static void release_html(void)
 {
-    writing_init(html);
-    page_begin(html, title);
-    page_section_begin(html, "first", title);
-    page_section_end(html);
-    page_end(html);
+    writing_deinit(&html);
+}
+
+EVERY_TEST(.teardown = release_html);
+
+static void write_page(const char *title)
+{
+    writing_clear(&html);
+    page_begin(&html, title);
+    page_section_begin(&html, "first", title);
+    page_section_end(&html);
+    page_end(&html);
 }
 
 TEST(the_heading_is_the_last_part_of_a_path)
 {
-    struct writing html;
-    write_page(&html, "a/\"b\"/c<d>");
+    write_page("a/\"b\"/c<d>");
     ck_assert_ptr_nonnull(strstr(writing_string(&html), "<title>c&lt;d&gt;</title>"));
     ck_assert_ptr_nonnull(strstr(writing_string(&html), "<h1 title=\"a/&quot;b&quot;/c&lt;d&gt;\">"
                                                         "c&lt;d&gt;</h1>"));
-    writing_deinit(&html);
-    write_page(&html, "out/");
+    write_page("out/");
     ck_assert_ptr_nonnull(strstr(writing_string(&html), "<title>out/</title>"));
-    writing_deinit(&html);
 }
 
 /* The policy allows text by its hash, as directive says. */
@@ -88,22 +95,16 @@ static void expect_allowed(const char *page, const char *directive, const char *
 
 static void expect_text(const char *string, const char *wanted)
 {
-    struct writing html;
-    writing_init(&html);
+    writing_clear(&html);
     page_append_text(&html, string);
     ck_assert_str_eq(writing_string(&html), wanted);
-    writing_deinit(&html);
 }
 
-TEST(markup_becomes_text)
+TEST(markup_becomes_text_and_lines_stay_lines)
 {
     expect_text(hostile, hostile_escaped);
     expect_text("", "");
     expect_text("\xff\x80 \xe2\x80\xae", "\\xff\\x80 \\xe2\\x80\\xae");
-}
-
-TEST(lines_stay_lines)
-{
     expect_text("a\n\n<b>\n", "a\n\n&lt;b&gt;\n");
 }
 
@@ -128,9 +129,7 @@ TEST(a_long_line_loses_no_character)
 TEST(data_cannot_end_its_script)
 {
     struct writing json;
-    struct writing html;
     writing_init(&json);
-    writing_init(&html);
     writing_append(&json, "{\"a\": ");
     writing_append_json(&json, "</script><!--<script>");
     writing_append(&json, ", \"b\": 1}");
@@ -143,7 +142,6 @@ TEST(data_cannot_end_its_script)
     ck_assert_int_eq(json_integer_value(json_object_get(value, "b")), 1);
     json_decref(value);
     free(text);
-    writing_deinit(&html);
     writing_deinit(&json);
 }
 
@@ -185,19 +183,16 @@ TEST(base64_is_read_back)
 
 TEST(titles_are_text)
 {
-    struct writing html;
-    write_page(&html, hostile);
+    write_page(hostile);
     /* The attribute of the heading, and a section; two places have what follows its slash. */
     ck_assert_uint_eq(count_occurrences(html.bytes, hostile_escaped), 2);
     ck_assert_uint_eq(count_occurrences(html.bytes, strchr(hostile_escaped, '/') + 1), 4);
     ck_assert_ptr_null(strstr(html.bytes, "<script>alert"));
-    writing_deinit(&html);
 }
 
 TEST(the_policy_names_what_the_page_holds)
 {
-    struct writing html;
-    write_page(&html, "a page");
+    write_page("a page");
     char *style = cut_between(html.bytes, "<style>", "</style>");
     char *script = cut_between(html.bytes, "<script>", "</script>");
     /* Nothing in them ends their element early. */
@@ -208,29 +203,24 @@ TEST(the_policy_names_what_the_page_holds)
     expect_allowed(html.bytes, "script-src", script);
     free(script);
     free(style);
-    writing_deinit(&html);
 }
 
 TEST(the_policy_allows_nothing_else)
 {
     static const char *const forbidden[] = {"unsafe", "http", "*", "'self'", "connect", "frame"};
-    struct writing html;
-    write_page(&html, "a page");
+    write_page("a page");
     char *policy = cut_between(html.bytes, "Content-Security-Policy\" content=\"", "\"");
     ck_assert_ptr_eq(strstr(policy, "default-src 'none'; "), policy);
     for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++) {
         ck_assert_msg(strstr(policy, forbidden[i]) == NULL, "%s: %s", forbidden[i], policy);
     }
     free(policy);
-    writing_deinit(&html);
 }
 
 /* The licence of what is copied into each report goes with the copy. */
 TEST(curves_come_with_their_licence)
 {
-    struct writing html;
-    write_page(&html, "a page");
+    write_page("a page");
     ck_assert_int_eq(strstr(html.bytes, "var uPlot") != NULL, page_has_curves());
     ck_assert_int_eq(strstr(html.bytes, "Leon Sorokin") != NULL, page_has_curves());
-    writing_deinit(&html);
 }
