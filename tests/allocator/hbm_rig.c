@@ -1,5 +1,6 @@
 #include "tests/allocator/hbm_rig.h"
 
+#include "allocator/private/search.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -116,4 +117,21 @@ bool can_be_packed(const uint64_t *sizes, size_t count, uint64_t *rooms, size_t 
         }
     }
     return fits;
+}
+
+void check_layout(const struct hbm_aligned *search)
+{
+    for (size_t i = 0; i < search->item_count; i++) {
+        const uint64_t low = search->addresses[i], high = low + search->sizes[i];
+        bool is_inside = false;
+        ck_assert_uint_eq(low, hbm_align_down(low, search->shifts[i]));
+        for (size_t s = 0; s < search->span_count; s++) {
+            is_inside = is_inside || (low >= search->spans[s].low && high <= search->spans[s].high);
+        }
+        ck_assert(is_inside);
+        for (size_t k = 0; k < i; k++) {
+            ck_assert(high <= search->addresses[k] ||
+                      search->addresses[k] + search->sizes[k] <= low);
+        }
+    }
 }

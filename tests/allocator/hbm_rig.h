@@ -43,4 +43,8 @@ uint64_t draw_below(uint64_t limit);
 /* Whether the items can be laid into the rooms, by trying all; rooms are as before afterwards. */
 bool can_be_packed(const uint64_t *sizes, size_t count, uint64_t *rooms, size_t room_count);
 
+/* Each item of a search is aligned, within a span, and not over another. */
+struct hbm_aligned;
+void check_layout(const struct hbm_aligned *search);
+
 #endif

@@ -108,23 +108,6 @@ static void order_by_bytes(const struct puzzle *puzzle, uint32_t *order)
     }
 }
 
-static void addresses_check(const struct puzzle *puzzle, const uint64_t *addresses)
-{
-    for (size_t i = 0; i < puzzle->count; i++) {
-        uint64_t end = addresses[i] + puzzle->sizes[i];
-        bool inside = false;
-        ck_assert_uint_eq(addresses[i], hbm_align_up(addresses[i], puzzle->shifts[i]));
-        for (size_t s = 0; s < puzzle->span_count; s++) {
-            inside = inside ||
-                     (addresses[i] >= puzzle->spans[s].low && end <= puzzle->spans[s].high);
-        }
-        ck_assert(inside);
-        for (size_t k = 0; k < i; k++) {
-            ck_assert(end <= addresses[k] || addresses[k] + puzzle->sizes[k] <= addresses[i]);
-        }
-    }
-}
-
 EVERY_TEST(.timeout_s = 120);
 
 TEST(aligned_search_agrees_with_trying_everything, .to = 5)
@@ -150,7 +133,7 @@ TEST(aligned_search_agrees_with_trying_everything, .to = 5)
         bool fits = brute_solve(&puzzle);
         ck_assert_int_eq(hbm_aligned_run(&search), fits ? HBM_SEARCH_FOUND : HBM_SEARCH_NONE);
         if (fits) {
-            addresses_check(&puzzle, addresses);
+            check_layout(&search);
         }
         fitting += fits;
     }

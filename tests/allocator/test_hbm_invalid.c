@@ -74,6 +74,9 @@ TEST(a_launch_that_cannot_be_is_refused)
     launch.input_count = UINT32_MAX / 4;
     check_error(hbm_launch(rig.hbm, &launch, outputs), "too many inputs or outputs");
     launch.input_count = 1;
+    launch.output_count = UINT32_MAX / 4;
+    check_error(hbm_launch(rig.hbm, &launch, outputs), "too many inputs or outputs");
+    launch.output_count = 2;
     ck_assert_int_eq(hbm_launch(rig.hbm, &launch, outputs), HBM_OK);
     ck_assert_ptr_eq(outputs[0], inputs[0]);
     rig_stop(&rig);

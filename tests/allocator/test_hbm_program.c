@@ -24,22 +24,6 @@ TEST(a_handle_that_was_freed_is_neither_donated_nor_launched_with)
     rig_stop(&rig);
 }
 
-TEST(a_launch_of_more_buffers_than_can_be_is_invalid)
-{
-    rig_start(&rig, 16, HBM_DEFRAG_REPACK);
-    struct hbm_buffer *out = NULL;
-    const struct hbm_request request = {.size_bytes = 512, .kind = HBM_KIND_OUTPUT};
-    struct hbm_launch launch = {.program = rig_program(&rig, 1, 2, 0), .event = 1};
-    launch.input_count = UINT32_MAX / 4;
-    ck_assert_int_eq(hbm_launch(rig.hbm, &launch, &out), HBM_INVALID);
-    ck_assert_ptr_nonnull(strstr(hbm_error(rig.hbm), "too many inputs or outputs"));
-    launch.input_count = 0;
-    launch.outputs = &request;
-    launch.output_count = UINT32_MAX / 4;
-    ck_assert_int_eq(hbm_launch(rig.hbm, &launch, &out), HBM_INVALID);
-    rig_stop(&rig);
-}
-
 TEST(a_donation_that_does_not_fit_or_of_a_held_block_is_refused)
 {
     rig_start(&rig, 8, HBM_DEFRAG_REPACK);

@@ -136,6 +136,15 @@ static uint64_t find_full_step(const struct setup *setup, const struct op_list *
     return (find_failed_op(setup, ops) - 1) / JOB_STEP_OPS + 1;
 }
 
+static void take_answer(const struct setup *setup, const struct op_list *ops,
+                        const struct cause *cause, const uint8_t *tag,
+                        struct what_if_answer *answer)
+{
+    struct what_if_trial *trial = what_if_trial_create(target_find("hbm"), setup, ops, UINT64_MAX);
+    ck_assert(what_if_trial_answer(trial, cause->remedies, tag, answer));
+    what_if_trial_destroy(trial);
+}
+
 TEST(the_step_in_which_a_leaking_job_runs_out_is_the_one_that_was_forecast)
 {
     const struct setup setup = make_setup();
@@ -176,14 +185,11 @@ TEST(a_released_leak_no_longer_grows_and_the_whole_job_fits)
     struct what_if_row row;
     op_list_init(&cut);
     make_job(7, JOB_STEPS_SEEN, &cut);
-    struct what_if_trial *trial = what_if_trial_create(target_find("hbm"), &setup, &cut,
-                                                       UINT64_MAX);
-    ck_assert(what_if_trial_answer(trial, cause_leak.remedies, &tag, &answer));
+    take_answer(&setup, &cut, &cause_leak, &tag, &answer);
     ck_assert(answer.is_tried);
     ck_assert_str_eq(answer.row.title, "release-losses");
     ck_assert_int_eq(answer.row.end, WHAT_IF_FITS);
     ck_assert(!answer.forecast.grows);
-    what_if_trial_destroy(trial);
     op_list_clear(&cut);
     make_job(7, JOB_STEPS_MAX, &cut);
     cut.count = 6000; /* it runs out after some 3,000 ops */
@@ -363,12 +369,9 @@ TEST(a_few_percent_less_are_tried_before_half_of_everything)
     remedy_list_parse(&list, "capacity 1M\ntag 1 \"dense/weight\"\ntag 2 \"f32[64,1024]\"\n"
                              "0: alloc size=512K tag=1\n1: alloc size=256K tag=2\n"
                              "2: alloc size=260K tag=2\n");
-    struct what_if_trial *trial = what_if_trial_create(list.given.target, list.given.setup,
-                                                       list.given.ops, UINT64_MAX);
-    ck_assert(what_if_trial_answer(trial, cause_exhausted.remedies, NULL, &answer));
+    take_answer(list.given.setup, list.given.ops, &cause_exhausted, NULL, &answer);
     ck_assert_str_eq(answer.row.title, "trim-2");
     ck_assert_int_eq(answer.row.end, WHAT_IF_FITS);
-    what_if_trial_destroy(trial);
     remedy_list_deinit(&list);
 }
 
@@ -396,18 +399,13 @@ TEST(of_several_remedies_the_first_that_fits_is_the_answer)
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = 256 * KILO;
     op_list_append(&ops, &op);
-    struct what_if_trial *trial = what_if_trial_create(target_find("hbm"), &setup, &ops,
-                                                       UINT64_MAX);
-    ck_assert(what_if_trial_answer(trial, cause_exhausted.remedies, NULL, &answer));
+    take_answer(&setup, &ops, &cause_exhausted, NULL, &answer);
     ck_assert_ptr_eq(answer.remedy, &remedy_unload);
     ck_assert_int_eq(answer.row.end, WHAT_IF_FITS);
-    what_if_trial_destroy(trial);
     ops.ops[ops.count - 1].size_bytes = 1500 * KILO; /* now only half of it does */
-    trial = what_if_trial_create(target_find("hbm"), &setup, &ops, UINT64_MAX);
-    ck_assert(what_if_trial_answer(trial, cause_exhausted.remedies, NULL, &answer));
+    take_answer(&setup, &ops, &cause_exhausted, NULL, &answer);
     ck_assert_ptr_eq(answer.remedy, &remedy_unload);
     ck_assert_int_ne(answer.row.end, WHAT_IF_FITS);
-    what_if_trial_destroy(trial);
     op_list_deinit(&ops);
 }
 

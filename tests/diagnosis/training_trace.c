@@ -20,7 +20,7 @@ enum {
 #define BLOCK_NONE UINT32_MAX
 #define CAPACITY_MAX (UINT64_C(1) << 46)
 
-/* What a block is for: its source line. */
+/* What a block is for. */
 enum purpose {
     FOR_PARAM = 1,
     FOR_MOMENT,
@@ -41,29 +41,21 @@ enum purpose {
     FOR_LEAK,
     PURPOSE_COUNT
 };
-static const char *const purpose_names[PURPOSE_COUNT] = {
-    "",
-    "model.py:31",
-    "adam.py:88",
-    "adam.py:92",
-    "backward",
-    "model.py:64",
-    "model.py:70",
-    "head.py:12",
-    "train.py:57",
-    "loader.py:40",
-    "eval.py:21",
-    "save.py:15",
-    "log.py:9",
-    "cache.py:33",
-    "workspace",
-    "average.py:7",
-    "server.py:81",
-    "hooks.py:18",
+/* The source line of each, and its phase in a file with few tags. */
+static const struct {
+    const char *line;
+    uint8_t phase;
+} purposes[PURPOSE_COUNT] = {
+    [FOR_PARAM] = {"model.py:31", 1},        [FOR_MOMENT] = {"adam.py:88", 4},
+    [FOR_SECOND_MOMENT] = {"adam.py:92", 4}, [FOR_GRAD] = {"backward", 3},
+    [FOR_ACT] = {"model.py:64", 2},          [FOR_TEMP] = {"model.py:70", 2},
+    [FOR_LOGITS] = {"head.py:12", 2},        [FOR_LOSS] = {"train.py:57", 2},
+    [FOR_BATCH] = {"loader.py:40", 5},       [FOR_EVAL] = {"eval.py:21", 6},
+    [FOR_CHECKPOINT] = {"save.py:15", 7},    [FOR_LOG] = {"log.py:9", 2},
+    [FOR_CACHE] = {"cache.py:33", 2},        [FOR_WORKSPACE] = {"workspace", 2},
+    [FOR_AVERAGE] = {"average.py:7", 4},     [FOR_REQUEST] = {"server.py:81", 2},
+    [FOR_LEAK] = {"hooks.py:18", 2},
 };
-/* The phases that a file with few tags has. */
-static const uint8_t purpose_phases[PURPOSE_COUNT] = {0, 1, 4, 4, 3, 2, 2, 2, 2,
-                                                      5, 6, 7, 2, 2, 2, 4, 2, 2};
 
 enum tagging { TAGS_LINES, TAGS_LAYERS, TAGS_PHASES, TAGS_ONE, TAGGING_COUNT };
 
@@ -120,7 +112,7 @@ static uint8_t tag_of(const struct job *job, uint8_t purpose, uint32_t layer)
     case TAGS_ONE:
         return 1;
     case TAGS_PHASES:
-        return purpose_phases[purpose];
+        return purposes[purpose].phase;
     case TAGS_LAYERS:
         return purpose <= FOR_TEMP ? (uint8_t)(PURPOSE_COUNT + purpose * 32u + layer % 32)
                                    : purpose;
@@ -671,15 +663,15 @@ static void finish_spike(struct job *job)
     }
 }
 
-enum waits_for { WAITS_HOLD, WAITS_OWN_EVENT, WAITS_ONE_EVENT };
-
 /* Activations are freed and stay: a reference holds each, an event of its own, or one of all. */
-static void finish_waiting(struct job *job, enum waits_for waits_for)
+static void finish_waiting(struct job *job)
 {
+    const bool is_held = job->trace->plant == TRAINING_REFERENCES;
+    const bool has_one_event = job->trace->plant == TRAINING_HEAD_OF_LINE;
     const uint32_t count = (uint32_t)random_between(&job->random, 4, 24);
     const uint64_t bytes = stake_bytes(job) / count * random_between(&job->random, 1, 3);
     uint32_t head = BLOCK_NONE, blocks[24];
-    if (waits_for == WAITS_ONE_EVENT) {
+    if (has_one_event) {
         head = make(job, FOR_LOG, 0, 4096);
         head = name_op(job, OP_USE, head, DELAY_NEVER);
         job->trace->plant_op = head;
@@ -688,11 +680,11 @@ static void finish_waiting(struct job *job, enum waits_for waits_for)
         blocks[i] = make(job, FOR_ACT, i % job->layer_count, bytes);
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (waits_for == WAITS_ONE_EVENT) {
+        if (has_one_event) {
             const uint32_t at = name_op(job, OP_FREE_AFTER, blocks[i], 0);
             job->ops->ops[at].event = head;
         } else {
-            name_op(job, waits_for == WAITS_HOLD ? OP_HOLD : OP_USE, blocks[i], DELAY_NEVER);
+            name_op(job, is_held ? OP_HOLD : OP_USE, blocks[i], DELAY_NEVER);
             name_op(job, OP_FREE, blocks[i], 0);
         }
         job->trace->plant_count++;
@@ -799,45 +791,35 @@ static void finish_refused(struct job *job)
     make(job, FOR_ACT, 0, power / 2 + power / 4);
 }
 
+/* How each is named, and what it does at the end; a growth is planted in the steps. */
+static const struct {
+    const char *name;
+    void (*finish)(struct job *job);
+} plants[TRAINING_PLANT_COUNT] = {
+    [TRAINING_HEALTHY] = {"healthy", NULL},
+    [TRAINING_EXHAUSTED] = {"exhausted", NULL},
+    [TRAINING_LEAK] = {"leak", NULL},
+    [TRAINING_GROWING_SET] = {"growing_set", NULL},
+    [TRAINING_STILL_GROWING] = {"still_growing", NULL},
+    [TRAINING_COPIES] = {"copies", finish_copies},
+    [TRAINING_SPIKE] = {"spike", finish_spike},
+    [TRAINING_REFERENCES] = {"references", finish_waiting},
+    [TRAINING_QUEUED_FREES] = {"queued_frees", finish_waiting},
+    [TRAINING_HEAD_OF_LINE] = {"head_of_line", finish_waiting},
+    [TRAINING_PADDING] = {"padding", finish_padding},
+    [TRAINING_FRAGMENTED] = {"fragmented", finish_fragmented},
+    [TRAINING_ROUNDED_UP] = {"rounded_up", finish_rounded_up},
+    [TRAINING_HOST_SKEW] = {"host_skew", NULL},
+    [TRAINING_OUT_OF_PLACE] = {"out_of_place", finish_out_of_place},
+    [TRAINING_PROGRAM_RELOAD] = {"program_reload", finish_reload},
+    [TRAINING_REFUSED_THOUGH_IT_FITS] = {"refused_though_it_fits", finish_refused},
+};
+
 static void finish(struct job *job)
 {
     job->op_max = UINT64_MAX;
-    switch (job->trace->plant) {
-    case TRAINING_COPIES:
-        finish_copies(job);
-        break;
-    case TRAINING_SPIKE:
-        finish_spike(job);
-        break;
-    case TRAINING_REFERENCES:
-        finish_waiting(job, WAITS_HOLD);
-        break;
-    case TRAINING_QUEUED_FREES:
-        finish_waiting(job, WAITS_OWN_EVENT);
-        break;
-    case TRAINING_HEAD_OF_LINE:
-        finish_waiting(job, WAITS_ONE_EVENT);
-        break;
-    case TRAINING_PADDING:
-        finish_padding(job);
-        break;
-    case TRAINING_FRAGMENTED:
-        finish_fragmented(job);
-        break;
-    case TRAINING_OUT_OF_PLACE:
-        finish_out_of_place(job);
-        break;
-    case TRAINING_PROGRAM_RELOAD:
-        finish_reload(job);
-        break;
-    case TRAINING_ROUNDED_UP:
-        finish_rounded_up(job);
-        break;
-    case TRAINING_REFUSED_THOUGH_IT_FITS:
-        finish_refused(job);
-        break;
-    default:
-        break;
+    if (plants[job->trace->plant].finish != NULL) {
+        plants[job->trace->plant].finish(job);
     }
 }
 
@@ -852,15 +834,15 @@ static bool is_growth(enum training_plant plant)
 /* What leaks, how much and when: from a scalar to an activation, in every step or every few. */
 static void draw_plant(struct job *job)
 {
-    static const uint8_t purposes[] = {FOR_LOSS, FOR_LOG,  FOR_LEAK, FOR_CACHE,
-                                       FOR_EVAL, FOR_GRAD, FOR_ACT};
+    static const uint8_t leaking[] = {FOR_LOSS, FOR_LOG,  FOR_LEAK, FOR_CACHE,
+                                      FOR_EVAL, FOR_GRAD, FOR_ACT};
     struct random *random = &job->random;
     job->plant_from = (uint32_t)random_below(random, job->step_max / 2);
     job->plant_every = random_chance(random, 1, 2)
                            ? 1
                            : (uint32_t)random_between(random, 1,
                                                       (job->step_max - job->plant_from) / 5 + 1);
-    job->plant_purpose = purposes[random_below(random, sizeof purposes - (job->is_server ? 1 : 0))];
+    job->plant_purpose = leaking[random_below(random, sizeof leaking - (job->is_server ? 1 : 0))];
     job->plant_width = job->plant_purpose == FOR_ACT ? 1 : (uint32_t)random_between(random, 1, 3);
     job->plant_bytes = random_chance(random, 1, 4) ? 4 : random_log_uniform(random, 4, 1 << 24);
     if (job->trace->plant == TRAINING_STILL_GROWING) {
@@ -875,7 +857,7 @@ static void name_tags(struct job *job)
 {
     struct setup *setup = &job->trace->setup;
     for (uint32_t purpose = 1; purpose < PURPOSE_COUNT; purpose++) {
-        setup_set_tag(setup, tag_of(job, (uint8_t)purpose, 0), purpose_names[purpose]);
+        setup_set_tag(setup, tag_of(job, (uint8_t)purpose, 0), purposes[purpose].line);
     }
     for (uint32_t tag = PURPOSE_COUNT; job->tagging == TAGS_LAYERS && tag < OP_TAG_COUNT; tag++) {
         char name[SETUP_NAME_BYTES];
@@ -1147,24 +1129,5 @@ void training_trace_deinit(struct training_trace *trace)
 
 const char *training_plant_name(enum training_plant plant)
 {
-    static const char *const names[TRAINING_PLANT_COUNT] = {
-        "healthy",
-        "exhausted",
-        "leak",
-        "growing_set",
-        "still_growing",
-        "copies",
-        "spike",
-        "references",
-        "queued_frees",
-        "head_of_line",
-        "padding",
-        "fragmented",
-        "rounded_up",
-        "host_skew",
-        "out_of_place",
-        "program_reload",
-        "refused_though_it_fits",
-    };
-    return names[plant];
+    return plants[plant].name;
 }

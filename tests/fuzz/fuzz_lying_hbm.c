@@ -2,36 +2,18 @@
  * without it all is as it was.  The fuzz target that calls it by its own interface must notice. */
 #include "allocator/hbm.h"
 #include "allocator/hbm_shape.h"
+#include "tests/fuzz/fuzz_lying.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-bool __real_hbm_invariants_hold(const struct hbm *hbm);
-bool __wrap_hbm_invariants_hold(const struct hbm *hbm);
-uint64_t __real_hbm_host_bytes(const struct hbm *hbm);
-uint64_t __wrap_hbm_host_bytes(const struct hbm *hbm);
-enum hbm_result __real_hbm_create(const struct hbm_services *services,
-                                  const struct hbm_options *options, struct hbm **out);
-enum hbm_result __wrap_hbm_create(const struct hbm_services *services,
-                                  const struct hbm_options *options, struct hbm **out);
-enum hbm_result __real_hbm_allocate(struct hbm *hbm, const struct hbm_request *request,
-                                    struct hbm_buffer **out);
-enum hbm_result __wrap_hbm_allocate(struct hbm *hbm, const struct hbm_request *request,
-                                    struct hbm_buffer **out);
-enum hbm_result __real_hbm_release(struct hbm *hbm, struct hbm_buffer *buffer);
-enum hbm_result __wrap_hbm_release(struct hbm *hbm, struct hbm_buffer *buffer);
-void __real_hbm_stats(struct hbm *hbm, struct hbm_stats *out);
-void __wrap_hbm_stats(struct hbm *hbm, struct hbm_stats *out);
-enum hbm_shape_result __real_hbm_shape_parse(const char *text, struct hbm_shape *shape,
-                                             size_t *error_offset);
-enum hbm_shape_result __wrap_hbm_shape_parse(const char *text, struct hbm_shape *shape,
-                                             size_t *error_offset);
-
-static bool is_lying(const char *lie)
-{
-    const char *liar = getenv("LIAR");
-    return liar != NULL && strcmp(liar, lie) == 0;
-}
+WRAPPED(bool, hbm_invariants_hold, const struct hbm *hbm);
+WRAPPED(uint64_t, hbm_host_bytes, const struct hbm *hbm);
+WRAPPED(enum hbm_result, hbm_create, const struct hbm_services *services,
+        const struct hbm_options *options, struct hbm **out);
+WRAPPED(enum hbm_result, hbm_allocate, struct hbm *hbm, const struct hbm_request *request,
+        struct hbm_buffer **out);
+WRAPPED(enum hbm_result, hbm_release, struct hbm *hbm, struct hbm_buffer *buffer);
+WRAPPED(void, hbm_stats, struct hbm *hbm, struct hbm_stats *out);
+WRAPPED(enum hbm_shape_result, hbm_shape_parse, const char *text, struct hbm_shape *shape,
+        size_t *error_offset);
 
 bool __wrap_hbm_invariants_hold(const struct hbm *hbm)
 {

@@ -3,32 +3,16 @@
 #include "checker/certificate_check.h"
 #include "harness/oracle/exhaustive.h"
 #include "harness/oracle/oracle.h"
+#include "tests/fuzz/fuzz_lying.h"
 
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum verdict_kind __real_exhaustive_judge(const struct oom *oom);
-enum verdict_kind __wrap_exhaustive_judge(const struct oom *oom);
-void __real_oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
-                         struct verdict *verdict);
-void __wrap_oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
-                         struct verdict *verdict);
-enum certificate_result __real_certificate_check(const char *text, size_t length, char *reason);
-enum certificate_result __wrap_certificate_check(const char *text, size_t length, char *reason);
-enum certificate_result __real_certificate_check_with(const char *text, size_t length,
-                                                      const struct certificate_history *history,
-                                                      char *reason);
-enum certificate_result __wrap_certificate_check_with(const char *text, size_t length,
-                                                      const struct certificate_history *history,
-                                                      char *reason);
-
-static bool is_lying(const char *lie)
-{
-    const char *liar = getenv("LIAR");
-    return liar != NULL && strcmp(liar, lie) == 0;
-}
+WRAPPED(enum verdict_kind, exhaustive_judge, const struct oom *oom);
+WRAPPED(void, oracle_judge, struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
+        struct verdict *verdict);
+WRAPPED(enum certificate_result, certificate_check, const char *text, size_t length, char *reason);
+WRAPPED(enum certificate_result, certificate_check_with, const char *text, size_t length,
+        const struct certificate_history *history, char *reason);
 
 static enum verdict_kind reverse_verdict(enum verdict_kind kind)
 {

@@ -4,25 +4,18 @@
 #include "formats/formats.h"
 #include "harness/lanes/lanes_list.h"
 #include "harness/op/ops_file.h"
+#include "tests/fuzz/fuzz_lying.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum ops_file_result __real_ops_file_parse(const char *text, size_t length, struct setup *setup,
-                                           struct op_list *list, struct ops_file_error *error);
-enum ops_file_result __wrap_ops_file_parse(const char *text, size_t length, struct setup *setup,
-                                           struct op_list *list, struct ops_file_error *error);
-void __real_ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list,
-                           const char *comments);
-void __wrap_ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list,
-                           const char *comments);
-enum import_result __real_import_text(const char *text, size_t length, const char *format_name,
-                                      const struct import_options *options, struct import *import,
-                                      struct import_error *error);
-enum import_result __wrap_import_text(const char *text, size_t length, const char *format_name,
-                                      const struct import_options *options, struct import *import,
-                                      struct import_error *error);
+WRAPPED(enum ops_file_result, ops_file_parse, const char *text, size_t length, struct setup *setup,
+        struct op_list *list, struct ops_file_error *error);
+WRAPPED(void, ops_file_print, FILE *stream, const struct setup *setup, const struct op_list *list,
+        const char *comments);
+WRAPPED(enum import_result, import_text, const char *text, size_t length, const char *format_name,
+        const struct import_options *options, struct import *import, struct import_error *error);
 
 /* The lie that is told of what that format answers, "" for none: LIAR is LIE, or FORMAT/LIE. */
 static const char *lie_of(const char *format_name)
@@ -95,32 +88,20 @@ void __wrap_ops_file_print(FILE *stream, const struct setup *setup, const struct
 /* What an op below may name: the pause before it, which makes nothing, or itself. */
 enum { PAUSE = 0x7FFFFFFE, ITSELF = 0x7FFFFFFF };
 
+#define ALLOC(...)                                                                       \
+    {                                                                                    \
+        .kind = OP_ALLOC, .ref = OP_NONE, .event = OP_NONE, .size_bytes = 1, __VA_ARGS__ \
+    }
 /* Each is an op that no log becomes, and for one reason alone. */
 static const struct {
     const char *lie;
     struct op op;
 } illegal_ops[] = {
     {"kind", {.kind = OP_KIND_COUNT, .ref = OP_NONE, .event = OP_NONE, .size_bytes = 1}},
-    {"lane",
-     {.kind = OP_ALLOC,
-      .ref = OP_NONE,
-      .event = OP_NONE,
-      .size_bytes = 1,
-      .lane = LANES_CLIENT_COUNT_MAX}},
-    {"host",
-     {.kind = OP_ALLOC,
-      .ref = OP_NONE,
-      .event = OP_NONE,
-      .size_bytes = 1,
-      .host = OP_HOST_COUNT_MAX}},
-    {"flags",
-     {.kind = OP_ALLOC, .ref = OP_NONE, .event = OP_NONE, .size_bytes = 1, .flags = OP_SPMD}},
-    {"align",
-     {.kind = OP_ALLOC,
-      .ref = OP_NONE,
-      .event = OP_NONE,
-      .size_bytes = 1,
-      .align_log2 = OP_ALIGN_LOG2_MAX + 1}},
+    {"lane", ALLOC(.lane = LANES_CLIENT_COUNT_MAX)},
+    {"host", ALLOC(.host = OP_HOST_COUNT_MAX)},
+    {"flags", ALLOC(.flags = OP_SPMD)},
+    {"align", ALLOC(.align_log2 = OP_ALIGN_LOG2_MAX + 1)},
     {"size", {.kind = OP_ALLOC, .ref = OP_NONE, .event = OP_NONE}},
     {"made_of", {.kind = OP_ALLOC, .ref = 0, .event = OP_NONE, .size_bytes = 1}},
     {"block_later", {.kind = OP_FREE, .ref = ITSELF, .event = OP_NONE}},

@@ -3,20 +3,10 @@
  * notice. */
 #include "harness/oracle/exhaustive.h"
 #include "harness/run/run.h"
+#include "tests/fuzz/fuzz_lying.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-const struct observation *__real_run_observation(const struct run *run);
-const struct observation *__wrap_run_observation(const struct run *run);
-enum verdict_kind __real_exhaustive_judge(const struct oom *oom);
-enum verdict_kind __wrap_exhaustive_judge(const struct oom *oom);
-
-static bool is_lying(const char *lie)
-{
-    const char *liar = getenv("LIAR");
-    return liar != NULL && strcmp(liar, lie) == 0;
-}
+WRAPPED(const struct observation *, run_observation, const struct run *run);
+WRAPPED(enum verdict_kind, exhaustive_judge, const struct oom *oom);
 
 const struct observation *__wrap_run_observation(const struct run *run)
 {

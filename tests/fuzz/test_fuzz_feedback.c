@@ -58,32 +58,32 @@ static bool differ_in(const struct feedback_sight *a, const struct feedback_sigh
     return is_different;
 }
 
-TEST(twice_the_fragmentation_is_another_cell)
-{
-    struct feedback_sight other = plain;
-    other.largest_hole_bytes /= 2;
-    ck_assert(differ_in(&plain, &other, FEEDBACK_HEAP, FEEDBACK_SPANS));
-}
+/* Members of a sight that are not as in `plain`, and in which group the cells differ. */
+static const struct {
+    const char *promise;
+    uint64_t free_bytes, largest_hole_bytes, best_span_bytes, span_count, queued_free_count;
+    uint32_t first, end;
+} rows[] = {
+    {"twice the fragmentation is another cell", 8192, 1024, 2048, 3, 1, FEEDBACK_HEAP,
+     FEEDBACK_SPANS},
+    {"twice the spans are another cell", 8192, 2048, 2048, 6, 1, FEEDBACK_SPANS, FEEDBACK_QUEUED},
+    {"twice the queued frees are another cell", 8192, 2048, 2048, 3, 2, FEEDBACK_QUEUED,
+     FEEDBACK_DISTANCE},
+    {"a span that fits and one as much too short are two cells", 8192, 2048, 6144, 3, 1,
+     FEEDBACK_DISTANCE, FEEDBACK_SWITCHES},
+    {"a little more of everything is no other cell", 8704, 2048, 1537, 3, 1, 0, 0},
+};
 
-TEST(twice_the_spans_are_another_cell)
+TEST(a_sight_that_differs_much_has_another_cell, .to = sizeof rows / sizeof rows[0])
 {
     struct feedback_sight other = plain;
-    other.span_count *= 2;
-    ck_assert(differ_in(&plain, &other, FEEDBACK_SPANS, FEEDBACK_QUEUED));
-}
-
-TEST(twice_the_queued_frees_are_another_cell)
-{
-    struct feedback_sight other = plain;
-    other.queued_free_count *= 2;
-    ck_assert(differ_in(&plain, &other, FEEDBACK_QUEUED, FEEDBACK_DISTANCE));
-}
-
-TEST(a_span_that_fits_and_one_as_much_too_short_are_two_cells)
-{
-    struct feedback_sight other = plain;
-    other.best_span_bytes = 6144;
-    ck_assert(differ_in(&plain, &other, FEEDBACK_DISTANCE, FEEDBACK_SWITCHES));
+    other.free_bytes = rows[_i].free_bytes;
+    other.largest_hole_bytes = rows[_i].largest_hole_bytes;
+    other.best_span_bytes = rows[_i].best_span_bytes;
+    other.span_count = rows[_i].span_count;
+    other.queued_free_count = rows[_i].queued_free_count;
+    ck_assert_msg(differ_in(&plain, &other, rows[_i].first, rows[_i].end) == (rows[_i].end > 0),
+                  "%s", rows[_i].promise);
 }
 
 TEST(one_granule_short_is_another_cell_than_two)
@@ -92,14 +92,6 @@ TEST(one_granule_short_is_another_cell_than_two)
     one.best_span_bytes = plain.request_bytes - 512;
     two.best_span_bytes = plain.request_bytes - 1024;
     ck_assert(differ_in(&one, &two, FEEDBACK_DISTANCE, FEEDBACK_SWITCHES));
-}
-
-TEST(a_little_more_of_everything_is_no_other_cell)
-{
-    struct feedback_sight other = plain;
-    other.free_bytes += 512;
-    other.best_span_bytes -= 511;
-    ck_assert(!differ_in(&plain, &other, 0, FEEDBACK_CELL_COUNT));
 }
 
 TEST(each_mitigation_and_each_outcome_is_a_cell_of_its_own)

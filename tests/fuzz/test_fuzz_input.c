@@ -17,6 +17,18 @@
 
 enum { BYTES_MAX = 4096 };
 
+static struct input input;
+
+static void set_up(void)
+{
+    input_init(&input);
+}
+
+static void tear_down(void)
+{
+    input_deinit(&input);
+}
+
 static void check_equal(const struct input *one, const struct input *other)
 {
     ck_assert_uint_eq(one->ops.count, other->ops.count);
@@ -32,16 +44,16 @@ static void check_equal(const struct input *one, const struct input *other)
 }
 
 /* Encodes into memory of exactly the length, so that a byte too many is seen, and decodes again. */
-static void check_there_and_back(const struct input *input)
+static void check_there_and_back(const struct input *given)
 {
     struct input back;
     input_init(&back);
-    const size_t length = input_encode(input, NULL, 0);
+    const size_t length = input_encode(given, NULL, 0);
     uint8_t *bytes = malloc(length);
     ck_assert_ptr_nonnull(bytes);
-    ck_assert_uint_eq(input_encode(input, bytes, length), length);
+    ck_assert_uint_eq(input_encode(given, bytes, length), length);
     input_decode(bytes, length, &back);
-    check_equal(input, &back);
+    check_equal(given, &back);
     free(bytes);
     input_deinit(&back);
 }
@@ -60,13 +72,13 @@ static size_t draw_bytes(struct random *random, uint8_t bytes[BYTES_MAX])
     return length;
 }
 
+EVERY_TEST(.setup = set_up, .teardown = tear_down);
+
 TEST(any_bytes_are_a_legal_list, .to = 400)
 {
     struct random random;
-    struct input input;
     uint8_t bytes[BYTES_MAX];
     random_init(&random, (uint64_t)_i);
-    input_init(&input);
     const size_t length = draw_bytes(&random, bytes);
     input_decode(bytes, length, &input);
     for (size_t i = 0; i < input.ops.count; i++) {
@@ -82,7 +94,6 @@ TEST(any_bytes_are_a_legal_list, .to = 400)
     ck_assert(run == NULL || strstr(reason, "granule") == NULL);
     run_destroy(run);
     check_there_and_back(&input);
-    input_deinit(&input);
 }
 
 TEST(what_is_missing_counts_as_zero)
@@ -119,8 +130,6 @@ TEST(what_is_missing_counts_as_zero)
 static void check_list_survives(const struct setup *setup, const struct op_list *ops,
                                 const char *name)
 {
-    struct input input;
-    input_init(&input);
     ck_assert_msg(input_from_ops(setup, ops, &input), "%s", name);
     ck_assert_uint_eq(input.ops.count, ops->count);
     for (size_t i = 0; i < ops->count; i++) {
@@ -140,7 +149,6 @@ static void check_list_survives(const struct setup *setup, const struct op_list 
                       "%s: %s", name, keys[i]);
     }
     check_there_and_back(&input);
-    input_deinit(&input);
 }
 
 static int is_ops_file(const struct dirent *entry)
@@ -196,8 +204,6 @@ TEST(a_list_of_a_scenario_is_the_same_list_as_bytes, .to = 10)
 TEST(marked_bytes_give_hosts_their_time_and_groups)
 {
     uint8_t bytes[INPUT_HEADER_BYTES] = {1, [6] = 195, [27] = 1 | 2 << 1, [28] = 0x93, [29] = 0x12};
-    struct input input;
-    input_init(&input);
     input_decode(bytes, sizeof bytes, &input);
     ck_assert(!input.setup.has_clocks);
     ck_assert_uint_eq(input.setup.group_count, 0);
@@ -221,13 +227,11 @@ TEST(marked_bytes_give_hosts_their_time_and_groups)
     ck_assert(!input.setup.has_clocks);
     ck_assert_uint_eq(input.setup.group_count, 4);
     check_there_and_back(&input);
-    input_deinit(&input);
 }
 
 TEST(each_mesh_and_each_clock_comes_back)
 {
     struct random random;
-    struct input input;
     random_init(&random, 7);
     for (int i = 0; i < 100; i++) {
         uint8_t bytes[INPUT_HEADER_BYTES + 40 * INPUT_RECORD_BYTES] = {1, [31] = 'H'};
@@ -238,10 +242,8 @@ TEST(each_mesh_and_each_clock_comes_back)
         for (int k = 27; k < 31; k++) {
             bytes[k] = (uint8_t)random_bits(&random);
         }
-        input_init(&input);
         input_decode(bytes, sizeof bytes, &input);
         check_there_and_back(&input);
-        input_deinit(&input);
     }
 }
 
@@ -255,9 +257,7 @@ TEST(time_and_groups_of_a_file_are_kept)
     struct setup setup;
     struct op_list ops;
     struct ops_file_error error;
-    struct input input;
     op_list_init(&ops);
-    input_init(&input);
     ck_assert_msg(ops_file_parse(text, sizeof text - 1, &setup, &ops, &error) == OPS_FILE_OK, "%s",
                   error.reason);
     ck_assert(input_from_ops(&setup, &ops, &input));
@@ -281,7 +281,6 @@ TEST(time_and_groups_of_a_file_are_kept)
     ck_assert_str_eq(setup_group_name(&input.setup, 700), "group 700");
     ck_assert_int_eq(memcmp(input.setup.clocks, setup.clocks, sizeof setup.clocks), 0);
     ck_assert_uint_eq(input.setup.collective_bound_ns, 12345678901);
-    input_deinit(&input);
     op_list_deinit(&ops);
 }
 
@@ -292,8 +291,6 @@ TEST(records_of_hosts_that_are_not_there_say_nothing)
     uint8_t bytes[INPUT_HEADER_BYTES + RECORDS * INPUT_RECORD_BYTES] = {
         1, [6] = 3, [27] = 1, [30] = RECORDS, [31] = 'H'};
     uint8_t *record = bytes + INPUT_HEADER_BYTES;
-    struct input input;
-    input_init(&input);
     record[0] = KIND_CLOCK;
     record[1] = 9;
     record[8] = 1;
@@ -311,16 +308,13 @@ TEST(records_of_hosts_that_are_not_there_say_nothing)
     input_decode(bytes, sizeof bytes, &input);
     ck_assert_uint_eq(input.setup.group_count, 0);
     ck_assert_uint_eq(input.ops.count, RECORDS * INPUT_RECORD_BYTES / INPUT_SHORT_BYTES);
-    input_deinit(&input);
 }
 
 TEST(what_an_input_cannot_say_is_refused)
 {
     struct setup setup;
     struct op_list none;
-    struct input input;
     op_list_init(&none);
-    input_init(&input);
     setup_init(&setup);
     setup.capacity_bytes = 1000; /* no whole number of granules */
     ck_assert(!input_from_ops(&setup, &none, &input));
@@ -330,7 +324,6 @@ TEST(what_an_input_cannot_say_is_refused)
     ck_assert(!input_from_ops(&setup, &none, &input));
     setup.granule_bytes = 1 << 17;
     ck_assert(!input_from_ops(&setup, &none, &input));
-    input_deinit(&input);
 }
 
 /* --- what a corpus means --- */
@@ -376,10 +369,8 @@ static const uint8_t corpus[] = {
 
 TEST(a_corpus_means_what_it_always_meant)
 {
-    struct input input;
     char *text = NULL;
     size_t length = 0;
-    input_init(&input);
     input_decode(corpus, sizeof corpus, &input);
     FILE *stream = open_memstream(&text, &length);
     ck_assert_ptr_nonnull(stream);
@@ -392,21 +383,17 @@ TEST(a_corpus_means_what_it_always_meant)
     snap(text);
     free(text);
     check_there_and_back(&input);
-    input_deinit(&input);
 }
 
 TEST(each_chip_has_a_code)
 {
-    struct input input;
     uint8_t bytes[INPUT_HEADER_BYTES] = {1};
-    input_init(&input);
     for (uint8_t i = 0; chips[i] != NULL; i++) {
         bytes[5] = i + 1;
         input_decode(bytes, sizeof bytes, &input);
         ck_assert_str_eq(input.setup.chip, chips[i]->name);
         check_there_and_back(&input);
     }
-    input_deinit(&input);
 }
 
 /* 0, never, and 1, 2 or 5 times a power of ten. */
@@ -414,8 +401,6 @@ TEST(each_delay_with_a_code_takes_8_bytes)
 {
     enum { DELAY_CODE_COUNT = 41, SHORT_BYTES = 8, WIDE_BYTES = 40 };
     uint8_t bytes[INPUT_HEADER_BYTES + SHORT_BYTES] = {1};
-    struct input input;
-    input_init(&input);
     bytes[INPUT_HEADER_BYTES] = OP_ADVANCE;
     for (uint8_t code = 0; code < DELAY_CODE_COUNT; code++) {
         bytes[INPUT_HEADER_BYTES + 6] = code;
@@ -428,5 +413,4 @@ TEST(each_delay_with_a_code_takes_8_bytes)
         const bool has_code = between.delay_ns == DELAY_NEVER || between.delay_ns == 5;
         ck_assert_uint_eq(input_op_bytes(&input, &between), has_code ? SHORT_BYTES : WIDE_BYTES);
     }
-    input_deinit(&input);
 }
