@@ -27,4 +27,4 @@ for ((i = 0; i < ${#lists[@]}; i += period)); do
     count=$((count + 1))
 done
 echo "$count lists of cases replayed, $found with a finding"
-((${#lists[@]} > 300 && count * period >= ${#lists[@]} && found >= 100 / period))
+((${#lists[@]} > 300 && count * period >= ${#lists[@]} && found >= (period == 1 ? 100 : 1)))
