@@ -61,7 +61,7 @@ number=0
 for list in "$corpus"/causes/*.ops "$corpus"/hangs/*.ops "$corpus"/regressions/*.ops; do
     # Each fourth, all at night; always those with lanes.
     number=$((number + 1))
-    [[ ${HBMSTRESS_TESTS:-} = full || $list = */lanes_* ]] || ((number % 4 == 0)) || continue
+    [[ ${HBMSTRESS_TESTS:-} = full || $list = */lanes_* ]] || ((number % 12 == 0)) || continue
     # Not those that need what the machine may lack, or that end in a broken promise.
     "$hbmstress" convert --to csv "$list" -o events.csv >out.txt 2>err.txt || continue
     expect_exit 0 convert "$list" --to perfetto -o trace.json
