@@ -6,7 +6,7 @@
 # RULE none: it must find nothing.  tests/fuzz/fuzz_plants.txt has the bounds.
 set -euo pipefail
 
-fuzz_ops=$1 plant=$2 rule=$3 executions=$4 seed=${5:-1}
+fuzz_ops=$1 plant=$2 rule=$3 executions=$4 seed=${5:-2}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures anew what is in a table like tests/fuzz/fuzz_plants.txt and prints it: how many executions fuzz_ops needs with each
 # of five seeds, and twice the greatest number, at least 20, as the bound.  A dash is a seed with which something was found
-# that breaks another rule, or nothing.  Exits with 1 when the first seed, which the tests use, is one of those.
+# that breaks another rule, or nothing.  Exits with 1 when seed 2, which the tests use, is one of those.
 #
 #     tests/fuzz/fuzz_plants.sh TABLE FUZZ_OPS [EXECUTIONS]
 #
@@ -36,7 +36,7 @@ while IFS= read -r line; do
             most=${needed[-1]}
         fi
     done
-    if [[ ${needed[0]} == - ]]; then
+    if [[ ${needed[1]} == - ]]; then
         echo "$plant: not found as $rule" >&2
         status=1
         continue
