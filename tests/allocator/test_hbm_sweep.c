@@ -555,6 +555,9 @@ TEST(every_promise_holds_on_large_devices_when_calls_are_refused_at_random, .to 
         {HBM_EVICT, HBM_DRAIN, HBM_DEFRAGMENT}, {HBM_EVICT, HBM_DEFRAGMENT, HBM_DRAIN},
     };
     const struct device_fault fault = {DEVICE_REFUSES, DEVICE_CALL_ANY, 1, false};
+    if (draws_period() > 1 && _i % 3 != _i / 3 % 3) {
+        return; /* a short run has each order once */
+    }
     for (size_t n = 0; n < draws_count(sizeof granules / sizeof *granules, 1); n++) {
         const size_t i = ((size_t)_i + n) % (sizeof granules / sizeof *granules);
         struct scale scale = {true, granules[i], 600, LIVE_MAX, PROGRAMS_MAX, 1000, {0}};
